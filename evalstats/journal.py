@@ -1,0 +1,185 @@
+"""The run folder: what was planned, and an append-only journal of what happened.
+
+Journals are the source of truth; the database is rebuilt from them. A run folder holds::
+
+    <runs>/<run_id>/manifest.json    the plan, synced to disk before the first trial
+                    suite.json       the suite's bytes as they were
+                    journal/<host>-<pid>-<ns>.jsonl    one line a trial, one write() a line
+                    record.json      the run record, written when the run ends
+
+A killed process leaves at most one torn last line; its trial is run again. A process that resumes a
+run opens a journal of its own and never appends after a torn tail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evalstats import contract
+from evalstats.errors import DocumentError, JournalError, Problem
+from evalstats.trials import Trial, trial_from_record
+
+SYNC_SECONDS = 0.2
+
+
+def encode(record: Any) -> bytes:
+    """Return one line of a journal. Lone surrogates become escapes, so any text can be recorded."""
+    return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+class Journal:
+    """An append-only file of one process, used as a context manager.
+
+    ``append`` returns when the kernel holds the line; a thread brings it to disk within 200 ms.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
+        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+        sync_folder(folder)
+        self._dirty = threading.Event()
+        self._closing = threading.Event()
+        self._failure: OSError | None = None
+        self._syncer = threading.Thread(target=self._keep_synced, name="journal-sync", daemon=True)
+        self._syncer.start()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(self, trial: Trial) -> None:
+        """Write one trial with one system call. Raises JournalError when the disk refuses."""
+        line = encode(trial.as_record())
+        if self._failure is not None:
+            raise self._refused(self._failure)
+        try:
+            written = os.write(self._fd, line)
+        except OSError as error:
+            raise self._refused(error) from None
+        if written != len(line):  # a full disk can take half a line: the reader calls it a torn tail
+            raise JournalError("only part of a line could be written; is the disk full?", path=self.path)
+        self._dirty.set()
+
+    def close(self) -> None:
+        """Bring everything to disk and close the file. Raises JournalError when the disk refuses."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        self._dirty.set()
+        self._syncer.join()
+        os.close(self._fd)
+        if self._failure is not None:
+            raise self._refused(self._failure)
+
+    def _keep_synced(self) -> None:
+        while not self._closing.is_set():
+            self._dirty.wait()
+            self._closing.wait(SYNC_SECONDS)
+            self._dirty.clear()
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                self._failure = error
+                return
+
+    def _refused(self, error: OSError) -> JournalError:
+        return JournalError(f"cannot be written: {error.strerror}; trials so far are kept", path=self.path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the entries of a folder to disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file so that it is either absent or whole, and on disk: temporary name, sync, rename, sync."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise JournalError(f"cannot be written: {error.strerror}", path=path) from None
+    sync_folder(path.parent)
+
+
+def read_lines(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+    """Return the (line number, record) pairs of a journal and whether its last line was torn.
+
+    Only a line that ends in a newline was written whole. Raises JournalError for a bad line elsewhere.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"cannot be read: {error.strerror}", path=path) from None
+    *whole, tail = raw.split(b"\n")
+    return [(number, _parse(line, path, number)) for number, line in enumerate(whole, 1)], bool(tail)
+
+
+def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = contract.parse_json(line.decode())
+        found = contract.problems(record, "trial.v1")
+    except UnicodeDecodeError:
+        found = [Problem("", "is not UTF-8")]
+    except DocumentError as error:
+        found = list(error.problems)
+    if found:
+        raise JournalError(found[0].message, path=path, line=number, field=found[0].pointer or None)
+    return dict(record)
+
+
+def journals(run_folder: Path) -> list[Path]:
+    """Return the journals of one run, in name order."""
+    return sorted((run_folder / "journal").glob("*.jsonl"))
+
+
+def read_trials(run_folder: Path) -> Iterator[Trial]:
+    """Yield each trial of a run once (the first of a key wins); torn tails are passed over."""
+    seen: set[str] = set()
+    for path in journals(run_folder):
+        for number, record in read_lines(path)[0]:
+            if record["key"] not in seen:
+                seen.add(record["key"])
+                yield _trial(record, path, number)
+
+
+def _trial(record: dict[str, Any], path: Path, number: int) -> Trial:
+    try:
+        trial = trial_from_record(record)
+    except ValueError as error:
+        raise JournalError(str(error), path=path, line=number) from None
+    if trial.key != record["key"]:
+        raise JournalError(
+            "the key is not that of its run, case, arm and trial", path=path, line=number, field="/key"
+        )
+    return trial
+
+
+def read_manifest(run_folder: Path) -> dict[str, Any]:
+    """Return the manifest of a run. Raises JournalError when the folder is no run."""
+    path = run_folder / "manifest.json"
+    try:
+        document, _ = contract.read_json(path)
+    except DocumentError as error:
+        raise JournalError(error.message, path=path, line=error.line) from None
+    if not isinstance(document, dict) or "run_id" not in document:
+        raise JournalError("is not the manifest of a run", path=path)
+    return document

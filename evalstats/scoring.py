@@ -1,0 +1,160 @@
+"""The arithmetic of scores: expectations -> case -> dimensions -> aggregate -> status.
+
+Everything is kept in full precision; four decimals are a matter of display.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalstats.contract import Outcome, Status
+from evalstats.suite import Case, Suite
+from evalstats.trials import ExpectationResult, Trial
+
+
+def case_score(results: Sequence[ExpectationResult]) -> float:
+    """Return required expectations passed / required; 1.0 if none is required. Optional ones never count."""
+    required = [result for result in results if result.required]
+    return sum(result.passed is True for result in required) / len(required) if required else 1.0
+
+
+def case_status(results: Sequence[ExpectationResult]) -> Status:
+    """Return pass if every required expectation passed, inconclusive if one is undecided and none failed."""
+    decided = [result.passed for result in results if result.required]
+    if any(passed is False for passed in decided):
+        return Status.FAIL
+    return Status.INCONCLUSIVE if any(passed is None for passed in decided) else Status.PASS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One case over the trials of one run. Scores are None where no trial is usable."""
+
+    case_id: str
+    archetype: str | None
+    critical: bool
+    status: Status
+    score: float | None
+    median_score: float | None
+    pass_rate: float | None
+    dimension_scores: dict[str, float | None]
+    n_trials: int
+    n_usable: int
+    n_passed: int
+    duration_s: float | None
+    diagnostics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """One run, scored."""
+
+    status: Status
+    aggregate_score: float | None
+    dimension_scores: dict[str, float | None]
+    cases: tuple[CaseResult, ...]
+    unusable: dict[str, int]
+
+
+def score_run(suite: Suite, trials: Iterable[Trial], *, cases: Sequence[Case] | None = None) -> RunResult:
+    """Score the trials of one run against its suite; ``cases`` are those that were planned (default: all)."""
+    by_case: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        by_case[trial.case_id].append(trial)
+    results = tuple(_score_case(case, by_case[case.id]) for case in (cases or suite.cases))
+    dimensions = _dimension_scores(suite, results)
+    aggregate = _aggregate(suite, dimensions)
+    lost = Counter(str(t.outcome) for many in by_case.values() for t in many if not t.outcome.usable)
+    return RunResult(
+        status=_run_status(suite, results, dimensions, aggregate),
+        aggregate_score=aggregate,
+        dimension_scores=dimensions,
+        cases=results,
+        unusable=dict(sorted(lost.items())),
+    )
+
+
+def _score_case(case: Case, trials: list[Trial]) -> CaseResult:
+    usable = sorted((t for t in trials if t.outcome.usable), key=lambda t: t.trial_index)
+    scores = [t.score for t in usable if t.score is not None]
+    passed = sum(t.passed is True for t in usable)
+    mean = _mean(scores)
+    durations = [t.duration_s for t in trials if t.duration_s is not None]
+    return CaseResult(
+        case_id=case.id,
+        archetype=case.archetype,
+        critical=case.critical,
+        status=_case_run_status(trials, usable, passed),
+        score=mean,
+        median_score=statistics.median(scores) if scores else None,
+        pass_rate=passed / len(usable) if usable else None,
+        dimension_scores=dict.fromkeys(case.dimensions, mean),
+        n_trials=len(trials),
+        n_usable=len(usable),
+        n_passed=passed,
+        duration_s=_mean(durations),
+        diagnostics=_diagnostics(trials),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _case_run_status(trials: list[Trial], usable: list[Trial], passed: int) -> Status:
+    """Return the status of a case: with N usable trials it passes when more than half of them pass."""
+    if not trials or all(t.outcome is Outcome.SKIPPED for t in trials):
+        return Status.SKIPPED
+    if not usable:
+        return Status.INCONCLUSIVE if all(t.status is Status.INCONCLUSIVE for t in trials) else Status.ERROR
+    return Status.PASS if 2 * passed > len(usable) else Status.FAIL
+
+
+def _diagnostics(trials: list[Trial]) -> tuple[str, ...]:
+    """Return what went wrong, each sentence once, in the order it was met."""
+    seen: dict[str, None] = {}
+    for trial in sorted(trials, key=lambda t: t.trial_index):
+        if trial.reason:
+            seen.setdefault(trial.reason)
+        for result in trial.expectations:
+            seen.setdefault(result.detail)
+    return tuple(seen)
+
+
+def _dimension_scores(suite: Suite, results: Sequence[CaseResult]) -> dict[str, float | None]:
+    """Return dimension -> mean over the cases that carry it; a dimension nobody scored is None, not 0."""
+    scores: dict[str, float | None] = {}
+    for dimension in suite.dimensions:
+        carried = [r.score for r in results if dimension.name in r.dimension_scores and r.score is not None]
+        scores[dimension.name] = _mean(carried)
+    return scores
+
+
+def _aggregate(suite: Suite, dimensions: Mapping[str, float | None]) -> float | None:
+    scored = [(d.weight, dimensions[d.name]) for d in suite.dimensions if dimensions[d.name] is not None]
+    total = math.fsum(weight for weight, _ in scored)
+    return (
+        math.fsum(weight * score for weight, score in scored if score is not None) / total if scored else None
+    )
+
+
+def _run_status(
+    suite: Suite, cases: Sequence[CaseResult], dimensions: Mapping[str, float | None], aggregate: float | None
+) -> Status:
+    if any(case.status is Status.ERROR for case in cases):
+        return Status.ERROR
+    if all(case.status is Status.SKIPPED for case in cases):
+        return Status.SKIPPED
+    below = [
+        d.name for d in suite.dimensions if (score := dimensions[d.name]) is not None and score < d.threshold
+    ]
+    critical_failed = any(case.critical and case.status is Status.FAIL for case in cases)
+    if critical_failed or below or (aggregate is not None and aggregate < suite.aggregate_threshold):
+        return Status.FAIL
+    if any(case.status is Status.INCONCLUSIVE for case in cases):
+        return Status.INCONCLUSIVE
+    return Status.PASS
