@@ -1,0 +1,123 @@
+"""The series a gate follows: one value a run, the accepted history, and where it was cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from evalstats.contract import Arm
+
+DEFAULT_IDENTITY = (
+    "suite_scoring",
+    "model",
+    "judge_model",
+    "judge_rubric_sha256",
+    "registry_version",
+    "cli_version",
+)
+DEFAULT_MAX_INFRASTRUCTURE = 0.10
+
+Rows = dict[str, dict[str, Any]]  # arm -> row of the report's series, within one group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One run (or pair of runs) of a suite; ``value`` is None when an arm has no usable trial."""
+
+    group_id: str
+    started_at: str
+    value: float | None
+    identity: dict[str, str | None]
+    n_cases: int
+    seed: int | None
+    is_mock: bool
+    infrastructure_rate: float
+
+    @property
+    def night(self) -> str:
+        """Return the UTC date of the run."""
+        return self.started_at[:10]
+
+
+def points(series: list[dict[str, Any]], policy: dict[str, Any]) -> list[Point]:
+    """Return one point per run group, oldest first; one that lacks an arm has no value."""
+    groups: dict[str, Rows] = {}
+    for row in sorted(series, key=lambda row: (row["started_at"], row["group_id"])):
+        groups.setdefault(row["group_id"], {})[row["arm"]] = row
+    arms = followed_arms(policy)
+    followed = [used for rows in groups.values() if (used := {a: rows[a] for a in sorted(arms) if a in rows})]
+    off_scores = [rows[Arm.SKILL_OFF]["score"] for rows in followed if Arm.SKILL_OFF in rows]
+    # Lift divides by the failures of the *pooled* off arm: a single run's own would add its noise.
+    headroom = 1 - fmean([score for score in off_scores if score is not None] or [1.0])
+    keys = policy.get("identity", DEFAULT_IDENTITY)
+    return [_point(rows, _value(rows, policy, headroom), keys) for rows in followed]
+
+
+def followed_arms(policy: dict[str, Any]) -> set[str]:
+    """Return the arms whose scores make up the policy's statistic."""
+    one = {policy.get("arm", Arm.SKILL_ON)}
+    return one if policy["statistic"] == "pass_rate" else {Arm.SKILL_ON, Arm.SKILL_OFF}
+
+
+def _value(rows: Rows, policy: dict[str, Any], headroom: float) -> float | None:
+    scores = {arm: row["score"] for arm, row in rows.items()}
+    if set(scores) != followed_arms(policy) or None in scores.values():
+        return None
+    if policy["statistic"] == "pass_rate":
+        return float(*scores.values())
+    if policy["statistic"] == "difference":
+        return float(scores[Arm.SKILL_ON] - scores[Arm.SKILL_OFF])
+    return 1 - (1 - scores[Arm.SKILL_ON]) / headroom if headroom > 0 else None
+
+
+def _point(rows: Rows, value: float | None, keys: tuple[str, ...]) -> Point:
+    used = list(rows.values())
+    trials = sum(row["n_trials"] for row in used)
+    return Point(
+        group_id=used[0]["group_id"],
+        started_at=used[0]["started_at"],
+        value=value,
+        identity={key: used[0]["identity"].get(key) for key in keys},
+        n_cases=min(row["n_cases"] for row in used),
+        seed=used[0]["seed"],
+        is_mock=any(row["is_mock"] for row in used),
+        infrastructure_rate=sum(row["infrastructure"] for row in used) / trials if trials else 1.0,
+    )
+
+
+def history(
+    earlier: list[Point], candidate: list[Point], policy: dict[str, Any]
+) -> tuple[list[Point], list[str]]:
+    """Return the accepted runs before the candidate, oldest first, and a sentence for each thing left out.
+
+    The history ends at the last change of identity: a run of another suite, model or judge is no yardstick.
+    """
+    kept: list[Point] = []
+    notes: list[str] = []
+    first = candidate[0]
+    seeds = {point.seed for point in candidate} - {None}
+    for point in reversed(earlier):
+        changed = [key for key, value in first.identity.items() if point.identity[key] != value]
+        if changed:
+            notes.append(f"the history begins after {point.group_id}: {', '.join(changed)} changed")
+            break
+        refusal = _refusal(point, first, policy, seeds)
+        if refusal:
+            notes.append(f"{point.group_id} is left out of the history: {refusal}")
+        else:
+            kept.append(point)
+            seeds |= {point.seed} - {None}
+    return list(reversed(kept[: policy["history"]["window"]])), notes
+
+
+def _refusal(point: Point, candidate: Point, policy: dict[str, Any], seeds: set[int | None]) -> str | None:
+    if point.value is None:
+        return "an arm is missing or has no usable trial"
+    if point.is_mock:
+        return "it is a mock run"
+    if point.infrastructure_rate > policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE):
+        return f"{point.infrastructure_rate:.0%} of its trials failed for infrastructure"
+    if point.n_cases != candidate.n_cases:
+        return f"it ran {point.n_cases} cases, the candidate {candidate.n_cases}"
+    return "it repeats the seed of a later run" if point.seed in seeds else None

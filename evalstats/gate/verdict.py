@@ -1,0 +1,190 @@
+"""The verdict: refusals first, then the rule of the policy, in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalstats import contract
+from evalstats.contract import GateVerdict
+from evalstats.errors import ReportError, SuiteError
+from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, Point, history, points
+from evalstats.stats.decisions import Decision, Rule, three_verdict
+
+EXIT_CODES = {
+    GateVerdict.PASS: 0,
+    GateVerdict.REGRESSION: 1,
+    GateVerdict.CANNOT_GATE: 3,
+    GateVerdict.INCONCLUSIVE: 4,
+}
+WIDEST_DETECTABLE = 2.0  # margins: a gate that sees no drop below this cannot gate (STATS, section 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """What the gate concluded; rates and drops are in the unit of the policy's statistic."""
+
+    verdict: GateVerdict
+    reasons: list[str]
+    suite: str
+    statistic: str
+    margin: float
+    history: list[str] = field(default_factory=list)
+    candidate: list[str] = field(default_factory=list)
+    drop: float | None = None
+    false_block: float | None = None
+    power: float | None = None
+    mde: float | None = None
+    runs_needed: int | None = None
+    report: str | None = None
+    manifest_sha256: str | None = None
+    policy_sha256: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of the verdict: 0, 1, 3 or 4."""
+        return EXIT_CODES[self.verdict]
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the result as plain data, with its exit code."""
+        return {**asdict(self), "verdict": str(self.verdict), "exit_code": self.exit_code}
+
+
+def read_policy(path: Path) -> dict[str, Any]:
+    """Return a valid policy. Raises SuiteError with every problem of the file."""
+    document, text = contract.read_json(path)
+    found = contract.problems(document, "policy.v1")
+    if found:
+        raise SuiteError(path, contract.with_lines(found, text))
+    return dict(document)
+
+
+def read_report(bundle: Path) -> dict[str, Any]:
+    """Return the valid report.json of a bundle."""
+    path = bundle / "report.json"
+    if not path.is_file():
+        raise ReportError("no report.json here; give a report version", path=bundle)
+    document, text = contract.read_json(path)
+    contract.validate(document, "report.v1", path=path, text=text)
+    return dict(document)
+
+
+def decide(report: dict[str, Any], policy: dict[str, Any], *, reruns: int = 1) -> GateResult:
+    """Judge the last ``reruns`` runs of a report's series against the runs before them.
+
+    Parameters
+    ----------
+    report : dict
+        A document of schema ``report.v1``; its ``series`` is what is judged.
+    policy : dict
+        A document of schema ``policy.v1``.
+    reruns : int
+        How many of the last runs are the candidate (1 to ``policy.reruns``).
+    """
+    name = report["data"]["suite_id"]
+    base = {"suite": policy["suite"], "statistic": policy["statistic"], "margin": policy["margin"]}
+    if name != policy["suite"]:
+        return _cannot(base, [f"the report is of suite {name}, the policy of {policy['suite']}"])
+    series = points(report["series"], policy)
+    if not series:
+        return _cannot(base, [f"nothing to compare: no run has the {policy['statistic']} of the policy"])
+    candidate, earlier = series[-reruns:], series[:-reruns]
+    past, cuts = history(earlier, candidate, policy)
+    base |= {"history": [p.group_id for p in past], "candidate": [p.group_id for p in candidate]}
+    refusals = _refusals(candidate, past, report, policy)
+    if refusals:
+        return _cannot(base, refusals + cuts)
+    return _judged(base, past, candidate, policy, cuts)
+
+
+def _cannot(base: dict[str, Any], reasons: list[str]) -> GateResult:
+    return GateResult(verdict=GateVerdict.CANNOT_GATE, reasons=reasons, **base)
+
+
+def _refusals(
+    candidate: list[Point], past: list[Point], report: dict[str, Any], policy: dict[str, Any]
+) -> list[str]:
+    """Return every reason why this candidate cannot be judged at all."""
+    found = [reason for point in candidate for reason in _point_refusals(point, report, policy)]
+    if len({point.seed for point in candidate}) < len(candidate):
+        found.append("the candidate's runs share a seed: a replica is not another look")
+    unit, need = policy["history"].get("unit", "run"), policy["history"]["minimum"]
+    have = len({point.night for point in past}) if unit == "night" else len(past)
+    if have < need:
+        found.append(f"the history holds {have} {unit}(s) of the same identity, the policy asks for {need}")
+    return found
+
+
+def _point_refusals(point: Point, report: dict[str, Any], policy: dict[str, Any]) -> list[str]:
+    limit = policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE)
+    cases = len(report["data"]["case_ids"])
+    checks = {
+        "it is a mock run": point.is_mock,
+        f"{point.infrastructure_rate:.0%} of its trials failed for infrastructure (limit {limit:.0%})": (
+            point.infrastructure_rate > limit
+        ),
+        "an arm is missing or has no usable trial": point.value is None,
+        f"it ran {point.n_cases} of {cases} cases": point.n_cases < cases,
+    }
+    return [f"{point.group_id}: {reason}" for reason, refused in checks.items() if refused]
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+
+def _judged(
+    base: dict[str, Any],
+    past: list[Point],
+    candidate: list[Point],
+    policy: dict[str, Any],
+    cuts: list[str],
+) -> GateResult:
+    rule = Rule(
+        margin=policy["margin"],
+        alpha=policy["alpha"],
+        power=policy.get("power", 0.80),
+        looks=policy.get("reruns", 3),
+    )
+    before = [p.value for p in past if p.value is not None]
+    if max(before) == min(before):
+        return _cannot(
+            base, ["the history does not vary at all: a repeated answer is not a measured noise", *cuts]
+        )
+    new = [p.value for p in candidate if p.value is not None]
+    nights = len({p.night for p in candidate})
+    decision = three_verdict(before, new, rule, independent=nights)
+    best = three_verdict(before, new * rule.looks, rule, independent=rule.looks)
+    verdict, reasons = _worded(decision, best, rule, len(new))
+    return GateResult(
+        verdict=verdict,
+        reasons=reasons + cuts,
+        drop=decision.drop,
+        false_block=decision.false_block,
+        power=decision.power,
+        mde=decision.detectable,
+        runs_needed=max(rule.looks - len(new), 0) if verdict is GateVerdict.INCONCLUSIVE else 0,
+        **base,
+    )
+
+
+def _worded(decision: Decision, best: Decision, rule: Rule, looks: int) -> tuple[GateVerdict, list[str]]:
+    side = "below" if decision.drop > 0 else "above"
+    moved = f"{abs(decision.drop):.3f} {side} the centre of {decision.n_history} runs"
+    if best.detectable > WIDEST_DETECTABLE * rule.margin:
+        blind = f"even {rule.looks} independent runs would see only a drop of {best.detectable:.3f} or more"
+        return GateVerdict.CANNOT_GATE, [
+            f"too noisy for a margin of {rule.margin:g}: {blind}; use more trials per case or a wider margin",
+            f"the candidate lies {moved}",
+        ]
+    if decision.answer == "block":
+        return GateVerdict.REGRESSION, [
+            f"the candidate lies {moved}; blocked above {decision.block_above:.3f}"
+        ]
+    if decision.answer == "pass":
+        return GateVerdict.PASS, [
+            f"the candidate lies {moved}: a drop of {rule.margin:g} is ruled out at 90%"
+        ]
+    left = rule.looks - looks
+    more = f"run it again, up to {left} more time(s), on another night" if left > 0 else "no rerun is left"
+    return GateVerdict.INCONCLUSIVE, [f"the candidate lies {moved}: neither blocked nor cleared; {more}"]

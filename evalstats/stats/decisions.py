@@ -1,0 +1,172 @@
+"""Is this drop real, given that history? Decision rules, each with its own error rates.
+
+A rule looks at one number: how far the candidate's mean lies below the centre of its history. What it may
+conclude is printed beside how often it would be wrong. Written by hand: no library has these rules.
+
+References
+----------
+.. [W47] Wald (1947). Sequential Analysis. Wiley. Three-way decisions with two error rates.
+.. [BF] Bonferroni correction over the looks at a candidate: Dunn (1961). Multiple comparisons among means.
+   JASA 56:52. doi:10.1080/01621459.1961.10482090
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import nctdtr, ndtri, stdtr, stdtrit
+
+from evalstats.stats.results import check_scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a three-verdict gate asks: the margin and the error rates it promises.
+
+    Parameters
+    ----------
+    margin : float
+        Smallest drop that matters, in the unit of the values.
+    alpha : float
+        Chance of blocking an unchanged subject, over all looks at it.
+    power : float
+        Chance of blocking a drop of one margin, where the noise allows it.
+    looks : int
+        How many runs of the candidate may be made before the answer stays inconclusive.
+    """
+
+    margin: float
+    alpha: float = 0.05
+    power: float = 0.80
+    looks: int = 3
+
+    @property
+    def fraction(self) -> float:
+        """Return z_alpha / (z_alpha + z_power): below this share of the margin nothing is blocked."""
+        z_alpha, z_power = ndtri(1 - self.alpha), ndtri(self.power)
+        return float(z_alpha / (z_alpha + z_power))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the rule says of one candidate, and how often it would be wrong.
+
+    Parameters
+    ----------
+    answer : {"block", "pass", "inconclusive"}
+        What the rule says.
+    drop, std_error : float
+        Centre of the history minus mean of the candidate, and its standard error.
+    block_above, pass_below : float
+        The drop above which the rule blocks, and below which it passes.
+    false_block : float
+        Chance that this look blocks an unchanged subject, given this standard error.
+    power : float
+        Chance that this look blocks a drop of one margin.
+    detectable : float
+        Smallest drop that this look blocks with the promised power.
+    n_history, n_candidate : int
+        Runs behind the centre and behind the candidate.
+    """
+
+    answer: Literal["block", "pass", "inconclusive"]
+    drop: float
+    std_error: float
+    block_above: float
+    pass_below: float
+    false_block: float
+    power: float
+    detectable: float
+    n_history: int
+    n_candidate: int
+
+
+def three_verdict(history: ArrayLike, candidate: ArrayLike, rule: Rule, *, independent: int = 1) -> Decision:
+    """Did the candidate drop by a margin that matters? Block, pass, or say that one cannot tell yet.
+
+    Parameters
+    ----------
+    history : array_like, shape (H,)
+        One value a run (a pass rate, a difference or a lift), of accepted runs of the same suite. H >= 2.
+    candidate : array_like, shape (r,)
+        One value a run of the candidate, in the same unit.
+    rule : Rule
+        Margin, error rates and number of looks.
+    independent : int
+        How many of the candidate's runs are independent of one another; reruns within one night share that
+        night, and count as one.
+
+    Returns
+    -------
+    Decision
+        With the error rates of this very look, from Student's t with H - 1 degrees of freedom.
+
+    Notes
+    -----
+    Assumes that unchanged runs scatter independently around one centre, roughly normally. Not for a history
+    that drifts, nor for one whose runs share their seeds. A history without any scatter has a standard error
+    of 0: the caller must refuse it, since a repeated answer is not a measured noise.
+
+    References
+    ----------
+    [W47]_, [BF]_.
+
+    Examples
+    --------
+    >>> rule = Rule(margin=0.10)
+    >>> three_verdict([0.20, 0.22, 0.19, 0.21, 0.20, 0.18, 0.22, 0.20], [0.02], rule).answer
+    'block'
+    """
+    past, new = check_scores(history), check_scores(candidate)
+    if past.size < 2 or new.size < 1:
+        raise ValueError(
+            f"three_verdict needs 2 runs of history and 1 candidate, got {past.size}, {new.size}"
+        )
+    std_error = past.std(ddof=1) * sqrt(1 / min(independent, new.size) + 1 / past.size)
+    drop = float(past.mean() - new.mean())
+    df, t_pass = past.size - 1, stdtrit(past.size - 1, 0.90)
+    block_above = block_threshold(std_error, df, rule)
+    pass_below = rule.margin - t_pass * std_error
+    return Decision(
+        answer="block" if drop > block_above else "pass" if drop < pass_below else "inconclusive",
+        drop=drop,
+        std_error=float(std_error),
+        block_above=block_above,
+        pass_below=float(pass_below),
+        false_block=blocking_probability(0.0, std_error, df, rule),
+        power=blocking_probability(rule.margin, std_error, df, rule),
+        detectable=detectable_drop(std_error, df, rule),
+        n_history=past.size,
+        n_candidate=new.size,
+    )
+
+
+def block_threshold(std_error: float, df: int, rule: Rule) -> float:
+    """Return the drop above which `rule` blocks: a share of the margin, or the noise, whichever is more."""
+    return float(max(rule.fraction * rule.margin, stdtrit(df, 1 - rule.alpha / rule.looks) * std_error))
+
+
+def blocking_probability(true_drop: float, std_error: float, df: int, rule: Rule) -> float:
+    """Return the chance that one look blocks, when the true drop is `true_drop` (non-central t).
+
+    The standard error is itself estimated with `df` degrees of freedom. Where it decides the threshold, the
+    chance is that of a non-central t; where the margin decides, that of the drop alone.
+    """
+    if std_error == 0:
+        return float(true_drop > rule.fraction * rule.margin)
+    t_block = stdtrit(df, 1 - rule.alpha / rule.looks)
+    if t_block * std_error >= rule.fraction * rule.margin:
+        return float(1 - nctdtr(df, true_drop / std_error, t_block))
+    return float(1 - stdtr(df, (rule.fraction * rule.margin - true_drop) / std_error))
+
+
+def detectable_drop(std_error: float, df: int, rule: Rule) -> float:
+    """Return the smallest true drop that one look blocks with the promised power."""
+    low, high = 0.0, block_threshold(std_error, df, rule) + 20 * std_error
+    for _ in range(60):  # bisection: the chance rises with the drop
+        middle = (low + high) / 2
+        enough = blocking_probability(middle, std_error, df, rule) >= rule.power
+        low, high = (low, middle) if enough else (middle, high)
+    return float(np.float64(high))

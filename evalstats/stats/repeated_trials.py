@@ -1,0 +1,301 @@
+"""How high is the pass rate, when each of several cases was tried several times? Cases stay the unit.
+
+Trials of one case resemble each other: a hard case fails again. Pooled as if independent they give intervals
+far too narrow. These methods take counts per case and let the cases disagree.
+
+Written by hand: statsmodels has no Wilson interval on an effective number of trials, and a posterior of two
+parameters needs a grid, not a sampler; it gives the same answer every time.
+
+References
+----------
+.. [Franco] Franco, Little, Louis, Slud (2019). Comparative study of confidence intervals for proportions in
+   complex sample surveys. J. Surv. Stat. Methodol. 7:334. doi:10.1093/jssam/smy019
+.. [Saha] Saha, Miller, Wang (2016). A comparison of some approximate confidence intervals for a single
+   proportion for clustered binary outcome data. Int. J. Biostat. 12. doi:10.1515/ijb-2015-0024
+.. [Griffiths] Griffiths (1973). Maximum likelihood estimation for the beta-binomial distribution.
+   Biometrics 29:637. doi:10.2307/2529131
+"""
+
+from dataclasses import dataclass, replace
+from math import nan, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln
+
+from evalstats.stats.means import MIN_CASES, case_mean, mean_error
+from evalstats.stats.proportions import wilson, wilson_bounds
+from evalstats.stats.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    check_clusters,
+    check_counts,
+    check_level,
+    t_quantile,
+)
+
+MANY_CASES = 30  # from here on t on case means holds its level, by simulation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BetaBinomialPosterior:
+    """Which pass rates and correlations are plausible together? A posterior on a grid.
+
+    Parameters
+    ----------
+    means, correlations : array of float, shape (n_means,) and (n_correlations,)
+        Midpoints of the grid cells: mean pass rate, and correlation of two trials of one case, in (0, 1).
+    weights : array of float, shape (n_means, n_correlations)
+        Posterior probability of each cell; sums to one.
+
+    Examples
+    --------
+    >>> posterior = beta_binomial_posterior([3, 0, 2], [3, 3, 3])
+    >>> posterior.weights.shape
+    (500, 25)
+    """
+
+    means: FloatArray
+    correlations: FloatArray
+    weights: FloatArray
+
+    def mean_quantile(self, probability: float) -> float:
+        """Return a quantile of the mean pass rate, interpolated inside its cell."""
+        edges = np.linspace(0, 1, self.means.size + 1)
+        return float(np.interp(probability, np.r_[0, np.cumsum(self.weights.sum(axis=1))], edges))
+
+    def mean_sd(self) -> float:
+        """Return the posterior standard deviation of the mean pass rate."""
+        weights = self.weights.sum(axis=1)
+        centre = float(weights @ self.means)
+        return sqrt(float(weights @ (self.means - centre) ** 2))
+
+
+def pass_rate(
+    passed: ArrayLike, trials: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
+    """How high is the pass rate, and would it hold on new cases? Chooses the method that holds its level.
+
+    Parameters
+    ----------
+    passed, trials : array of int, shape (n_cases,)
+        Passed trials of each case, and all usable trials of it (at least 1).
+    clusters : array of labels, shape (n_cases,), optional
+        The group each case belongs to; without it every case is independent.
+    level : float
+        Confidence level (posterior probability where the method is Bayesian).
+
+    Returns
+    -------
+    Estimate
+        Of the mean of the case pass rates (population SUPER). `method` names what was chosen: Wilson for one
+        trial a case; t on case means from 30 cases (or clusters) on; below, or when every case is all pass
+        or all fail, the beta-binomial posterior, and with clusters Wilson on the effective number of trials.
+
+    Notes
+    -----
+    Assumes cases (or clusters) drawn independently. Fewer than 3 cases give no interval. For graded scores
+    use `case_mean`.
+
+    References
+    ----------
+    [Franco]_, [Griffiths]_.
+
+    Examples
+    --------
+    >>> print(pass_rate([3, 2, 0, 3], [3, 3, 3, 3]))
+    pass rate 0.6667 [0.2653, 0.8953] at level 0.95 (beta-binomial grid, SUPER, 4 cases, 12 trials)
+    """
+    c, n = _case_counts(passed, trials)
+    if clusters is None and MIN_CASES <= n.size == n.sum():
+        return wilson(int(c.sum()), int(n.sum()), level=level)
+    units = np.unique(check_clusters(clusters, n.size)).size
+    if units >= MANY_CASES and np.ptp(c / n) > 0 and ((c > 0) & (c < n)).any():
+        return replace(case_mean(c / n, clusters=clusters, trials=n, level=level), estimand="pass rate")
+    if clusters is None:
+        return beta_binomial_grid(c, n, level=level)
+    return wilson_effective(c, n, clusters=clusters, level=level)
+
+
+def wilson_effective(
+    passed: ArrayLike,
+    trials: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    deff: float | None = None,
+    df: float | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Which pass rates agree with the counts, when trials of a case are alike? Wilson on n / deff trials.
+
+    Parameters
+    ----------
+    passed, trials : array of int, shape (n_cases,)
+        Passed trials of each case, and all usable trials of it (at least 1).
+    clusters : array of labels, shape (n_cases,), optional
+        The group each case belongs to; without it every case is independent.
+    deff : float, optional
+        Design effect, at least 1. Absent: estimated as the variance between cases (or clusters) over the
+        binomial one, kept between 1 and trials per case (cluster); at the upper end when all agree.
+    df : float, optional
+        Degrees of freedom of the t quantile; absent: cases (or clusters) - 1; ``math.inf`` for the normal.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    Estimate
+        Of the mean of the case pass rates (population SUPER), always inside [0, 1].
+
+    Notes
+    -----
+    Assumes cases (or clusters) drawn independently. Below 10 and unclustered, use `beta_binomial_grid`.
+
+    References
+    ----------
+    [Franco]_, [Saha]_.
+
+    Examples
+    --------
+    >>> print(wilson_effective([3, 2, 0, 3], [3, 3, 3, 3]))
+    pass rate 0.6667 [0.1306, 0.9638] at level 0.95 (Wilson, effective n, SUPER, 4 cases, 12 trials)
+    """
+    c, n = _case_counts(passed, trials)
+    rates = c / n
+    found = mean_error(rates, clusters)
+    units = found.df + 1
+    # With a design effect from elsewhere one case is enough; otherwise the cases must provide it.
+    unknown = not n.size or (deff is None and (n.size < MIN_CASES or units < 2))
+    bounds = nan, nan
+    if not unknown:
+        effective = (
+            _effective_trials(found.mean, found.std_error, n, units) if deff is None else n.sum() / deff
+        )
+        quantile = t_quantile(level, found.df if df is None else df)
+        bounds = wilson_bounds(found.mean * effective, effective, quantile)
+    return Estimate(
+        estimand="pass rate",
+        population="SUPER",
+        estimate=found.mean,
+        std_error=found.std_error,
+        conf_low=bounds[0],
+        conf_high=bounds[1],
+        level=check_level(level),
+        n_cases=n.size,
+        n_clusters=None if clusters is None else units,
+        n_trials=int(n.sum()),
+        method="Wilson, effective n",
+        caveats=found.caveats,
+    )
+
+
+def beta_binomial_grid(passed: ArrayLike, trials: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Which pass rates are plausible, when cases differ by an unknown amount? Beta-binomial posterior.
+
+    Parameters
+    ----------
+    passed, trials : array of int, shape (n_cases,)
+        Passed trials of each case, and all usable trials of it (at least 1).
+    level : float
+        Posterior probability of the equal-tailed interval.
+
+    Returns
+    -------
+    Estimate
+        Of the mean of the case pass rates (population SUPER). `estimate` is the observed mean, which lies
+        outside the interval when all trials agree; `std_error` is the posterior standard deviation.
+
+    Notes
+    -----
+    Assumes cases drawn independently, their pass rates spread as a Beta, uniform priors on its mean and on
+    the correlation. With few cases the priors count: do not use it to rank arms that differ by little.
+
+    References
+    ----------
+    [Griffiths]_ for the likelihood.
+
+    Examples
+    --------
+    >>> print(beta_binomial_grid([3, 3, 3], [3, 3, 3]))
+    pass rate 1 [0.4907, 0.9958] at level 0.95 (beta-binomial grid, SUPER, 3 cases, 9 trials)
+    """
+    c, n = _case_counts(passed, trials)
+    tail = (1 - check_level(level)) / 2
+    few = n.size < MIN_CASES
+    posterior = None if few else beta_binomial_posterior(c, n)
+    return Estimate(
+        estimand="pass rate",
+        population="SUPER",
+        estimate=float((c / n).mean()) if n.size else nan,
+        std_error=posterior.mean_sd() if posterior else nan,
+        conf_low=posterior.mean_quantile(tail) if posterior else nan,
+        conf_high=posterior.mean_quantile(1 - tail) if posterior else nan,
+        level=level,
+        n_cases=n.size,
+        n_trials=int(n.sum()),
+        method="beta-binomial grid",
+        caveats=(f"{n.size} of the {MIN_CASES} cases needed for a standard error",) if few else (),
+    )
+
+
+def beta_binomial_posterior(
+    passed: ArrayLike, trials: ArrayLike, *, n_means: int = 500, n_correlations: int = 25
+) -> BetaBinomialPosterior:
+    """Which pass rates and within-case correlations are plausible together? The whole posterior.
+
+    Parameters
+    ----------
+    passed, trials : array of int, shape (n_cases,)
+        Passed trials of each case, and all usable trials of it (at least 1).
+    n_means, n_correlations : int
+        Cells of the grid on each axis.
+
+    Returns
+    -------
+    BetaBinomialPosterior
+        Under uniform priors on both.
+
+    Notes
+    -----
+    Cost grows with the number of *different* (passed, trials) pairs. With one trial a case the correlation is
+    unknowable: do not read it then.
+
+    References
+    ----------
+    [Griffiths]_.
+
+    Examples
+    --------
+    >>> posterior = beta_binomial_posterior([1, 0], [1, 1], n_correlations=2)
+    >>> posterior.weights.sum(axis=0).round(12)  # nothing is learnt about the correlation
+    array([0.5, 0.5])
+    """
+    c, n = _case_counts(passed, trials)
+    pairs, times = np.unique(np.stack([c, n], axis=1), axis=0, return_counts=True)
+    means = (np.arange(n_means) + 0.5) / n_means
+    correlations = (np.arange(n_correlations) + 0.5) / n_correlations
+    a = means[:, None] * (1 / correlations - 1)
+    b = (1 - means)[:, None] * (1 / correlations - 1)
+    log_prior = betaln(a, b)
+    log_weights = np.zeros_like(a)
+    for (ci, ni), count in zip(pairs, times, strict=True):
+        log_weights += count * (betaln(a + ci, b + ni - ci) - log_prior)
+    weights = np.exp(log_weights - log_weights.max())
+    return BetaBinomialPosterior(means=means, correlations=correlations, weights=weights / weights.sum())
+
+
+def _case_counts(passed: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
+    c, n = check_counts(passed, trials)
+    if c.ndim != 1 or (n < 1).any():
+        raise ValueError(
+            f"passed and trials must be flat with at least 1 trial a case, got trials {n.tolist()}"
+        )
+    return c, n
+
+
+def _effective_trials(mean: float, std_error: float, trials: IntArray, units: int) -> float:
+    """Return the trials that would give this variance if independent, between one a unit and all."""
+    if not 0 < mean < 1 or not std_error > 0:
+        return float(units)
+    return float(np.clip(mean * (1 - mean) / std_error**2, units, trials.sum()))
