@@ -120,17 +120,31 @@ def write_synced(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def raw_lines(path: Path, offset: int = 0) -> Iterator[bytes]:
+    """Yield the lines of a journal from byte ``offset`` on, newline included.
+
+    Only a line that ends in a newline was written whole; a torn last line comes without one.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            yield from file
+    except OSError as error:
+        raise JournalError(f"cannot be read: {error.strerror}", path=path) from None
+
+
 def read_lines(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
     """Return the (line number, record) pairs of a journal and whether its last line was torn.
 
-    Only a line that ends in a newline was written whole. Raises JournalError for a bad line elsewhere.
+    Raises JournalError for a bad line elsewhere.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise JournalError(f"cannot be read: {error.strerror}", path=path) from None
-    *whole, tail = raw.split(b"\n")
+    *whole, tail = b"".join(raw_lines(path)).split(b"\n")
     return [(number, _parse(line, path, number)) for number, line in enumerate(whole, 1)], bool(tail)
+
+
+def parse_trial(line: bytes, path: Path, number: int) -> Trial:
+    """Return the trial in one whole line. Raises JournalError naming file, line and field."""
+    return _trial(_parse(line, path, number), path, number)
 
 
 def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
@@ -155,18 +169,22 @@ def read_trials(run_folder: Path) -> Iterator[Trial]:
     """Yield each trial of a run once (the first of a key wins); torn tails are passed over."""
     seen: set[str] = set()
     for path in journals(run_folder):
-        for number, record in read_lines(path)[0]:
-            if record["key"] not in seen:
-                seen.add(record["key"])
-                yield _trial(record, path, number)
+        for number, line in enumerate(raw_lines(path), 1):
+            if not line.endswith(b"\n"):
+                break
+            trial = parse_trial(line, path, number)
+            if trial.key not in seen:
+                seen.add(trial.key)
+                yield trial
 
 
 def _trial(record: dict[str, Any], path: Path, number: int) -> Trial:
     try:
         trial = trial_from_record(record)
+        key = trial.key
     except ValueError as error:
         raise JournalError(str(error), path=path, line=number) from None
-    if trial.key != record["key"]:
+    if key != record["key"]:
         raise JournalError(
             "the key is not that of its run, case, arm and trial", path=path, line=number, field="/key"
         )

@@ -1,8 +1,8 @@
 """A small randomised solver: local search (WalkSAT) on generated puzzles, within a fixed number of flips.
 
 It is the demo's subject because its answers really vary. The puzzle follows from the arguments alone; only
-the search is random, and EVALSTATS_SEED repeats it. Its skill is the file skill.json: a start-up hook loads
-it unless AGENTOPS_HOOKS_DISABLED=1, and without it the search runs on the plain settings below.
+the search is random, and EVALSTATS_SEED repeats it. Its skill is skill.json, which a start-up hook loads
+unless AGENTOPS_HOOKS_DISABLED=1; without it the search runs on the plain settings below.
 
     python3 solver.py puzzle=formula size=40 load=4.2 instance=1 flips=200
 
@@ -34,7 +34,7 @@ def formula(rng, size, load):
     """Random clauses of three literals, ``load`` a variable, that share a hidden answer."""
     hidden = [rng.choice((1, -1)) * v for v in range(1, size + 1)]
     clauses = []
-    while len(clauses) < load * size:
+    while len(clauses) < round(load * size):
         clause = [rng.choice((1, -1)) * v for v in rng.sample(range(1, size + 1), 3)]
         if any(literal in hidden for literal in clause):
             clauses.append(clause)
@@ -46,9 +46,8 @@ def parity(rng, size, load):
     hidden = [rng.choice((1, -1)) * v for v in range(1, size + 1)]
     clauses = []
     for _ in range(round(load * size)):
-        three = rng.sample(hidden, 3)
-        clauses += [[s * v for s, v in zip(signs, three, strict=True)] for signs in product((1, -1), repeat=3)
-                    if signs.count(1) % 2]  # fmt: skip
+        a, b, c = rng.sample(hidden, 3)
+        clauses += [[a, b, c], [a, -b, -c], [-a, b, -c], [-a, -b, c]]
     return clauses
 
 
@@ -69,13 +68,11 @@ def chain(rng, size, _load):
 
 def colouring(rng, size, load):
     """Three colours for ``size`` points, joined by ``load`` edges a point, each between unlike colours."""
-    edges = set()
-    while len(edges) < load * size:
-        a, b = sorted(rng.sample(range(size), 2))
-        if a % 3 != b % 3:
-            edges.add((a, b))
+    unlike = [pair for pair in combinations(range(size), 2) if pair[0] % 3 != pair[1] % 3]
     clauses = [[3 * point + 1, 3 * point + 2, 3 * point + 3] for point in range(size)]
-    return clauses + [[-(3 * a + c), -(3 * b + c)] for a, b in sorted(edges) for c in (1, 2, 3)]
+    for a, b in rng.sample(unlike, round(load * size)):
+        clauses += [[-(3 * a + colour), -(3 * b + colour)] for colour in (1, 2, 3)]
+    return clauses
 
 
 PUZZLES = {make.__name__: make for make in (formula, parity, queens, chain, colouring)}
@@ -114,7 +111,7 @@ class Search:
             self.support[index] += 1
 
     def step(self, noise):
-        """Mend a broken clause by its cheapest literal; if that breaks others, by any, with chance ``noise``."""
+        """Mend a broken clause: freely if possible, else at random (chance ``noise``), else at least cost."""
         clause = self.clauses[self.rng.choice(self.broken)]
         costs = [self.cost(literal) for literal in clause]
         if min(costs) == 0 or self.rng.random() >= noise:
@@ -140,7 +137,9 @@ def main(arguments):
         size, load, flips = int(given["size"]), float(given.get("load", 0)), int(given["flips"])
         rng = random.Random(f"{given['puzzle']} {size} {load} {given['instance']}")
         clauses = PUZZLES[given["puzzle"]](rng, size, load)
-    except (KeyError, ValueError) as error:
+        if flips < 1 or not clauses:
+            raise ValueError("nothing to solve")
+    except (ArithmeticError, LookupError, ValueError) as error:
         print(f"solver: no puzzle in these arguments ({error}); see the top of solver.py", file=sys.stderr)
         return 2
     skill = load_skill()
@@ -148,9 +147,8 @@ def main(arguments):
     # The check trusts no count that the search kept: it reads every clause again.
     wrong = sum(search.true.isdisjoint(clause) for clause in clauses)
     result = {"solved": not search.broken, "checked": wrong == 0, "steps": used, "skill": skill is not None}
-    shares = {"satisfied": round(1 - wrong / len(clauses), 4), "unused": round(1 - used / flips, 4)}
-    answer = {"answer": sorted(search.true, key=abs)}
-    print(json.dumps(result | shares | answer, separators=(",", ":")))
+    result |= {"satisfied": round(1 - wrong / len(clauses), 4), "unused": round(1 - used / flips, 4)}
+    print(json.dumps(result | {"answer": sorted(search.true, key=abs)}, separators=(",", ":")))
     return 0 if wrong == 0 else 1
 
 

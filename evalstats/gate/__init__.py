@@ -6,6 +6,6 @@ noise too large for the margin each end in ``cannot_gate``, with the sentence th
 """
 
 from evalstats.gate.ledger import append
-from evalstats.gate.verdict import EXIT_CODES, GateResult, decide, read_policy, read_report
+from evalstats.gate.verdict import EXIT_CODES, GateResult, decide, judge, read_policy, read_report, sentences
 
-__all__ = ["EXIT_CODES", "GateResult", "append", "decide", "read_policy", "read_report"]
+__all__ = ["EXIT_CODES", "GateResult", "append", "decide", "judge", "read_policy", "read_report", "sentences"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from evalstats import contract
 from evalstats.contract import GateVerdict
 from evalstats.errors import ReportError, SuiteError
 from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, Point, history, points
+from evalstats.report import resolve
 from evalstats.stats.decisions import Decision, Rule, three_verdict
 
 EXIT_CODES = {
@@ -188,3 +189,26 @@ def _worded(decision: Decision, best: Decision, rule: Rule, looks: int) -> tuple
     left = rule.looks - looks
     more = f"run it again, up to {left} more time(s), on another night" if left > 0 else "no rerun is left"
     return GateVerdict.INCONCLUSIVE, [f"the candidate lies {moved}: neither blocked nor cleared; {more}"]
+
+
+def sentences(result: GateResult) -> list[str]:
+    """Return the verdict as lines for a person: the word, the reasons, and how often it would be wrong."""
+    word = result.verdict.replace("_", " ").upper()
+    lines = [f"{word}: {result.suite}, {result.statistic}, margin {result.margin:g}"]
+    lines += [f"  {reason}" for reason in result.reasons]
+    if result.false_block is not None and result.power is not None and result.mde is not None:
+        errors = f"blocks an unchanged suite {result.false_block:.1%} of the time, a drop of one margin"
+        lines.append(f"  this look {errors} {result.power:.0%}; it sees drops from {result.mde:.3f} reliably")
+    return lines
+
+
+def judge(reports: Path, reference: str, policy: Path, *, reruns: int = 1) -> GateResult:
+    """Read a report version and a policy, decide, and name the exact bytes the decision stands on."""
+    bundle = resolve(reports, reference)
+    result = decide(read_report(bundle), read_policy(policy), reruns=reruns)
+    return replace(
+        result,
+        report=str(bundle.relative_to(reports)) if bundle.is_relative_to(reports) else str(bundle),
+        manifest_sha256=contract.digest((bundle / "manifest.json").read_bytes()),
+        policy_sha256=contract.digest(policy.read_bytes()),
+    )

@@ -32,6 +32,7 @@ from scipy.special import fdtri
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    IntArray,
     check_clusters,
     check_level,
     check_scores,
@@ -231,6 +232,15 @@ def mean_error(values: FloatArray, clusters: ArrayLike | None) -> MeanError:
     return MeanError(mean, sqrt(variance), n_clusters - 1, method, ())
 
 
+def centred(values: FloatArray, codes: IntArray) -> FloatArray:
+    """Return each value less the mean of its cluster, shape (n,); exactly 0 where a cluster agrees.
+
+    Measured from each cluster's first value, so that neither equal values nor a large offset leave dust.
+    """
+    shifted = values - values[np.unique(codes, return_index=True)[1]][codes]
+    return shifted - (np.bincount(codes, weights=shifted) / np.bincount(codes))[codes]
+
+
 def _why_no_error(values: FloatArray, n_clusters: int) -> str:
     if not values.size:
         return "no cases"
@@ -274,7 +284,7 @@ def _one_way(values: FloatArray, clusters: ArrayLike) -> _OneWay:
         return _OneWay(nan, nan, nan, n_clusters, f"{reason}: nothing to compare")
     means = np.bincount(codes, weights=values) / sizes
     between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_clusters - 1)
-    within = float(((values - means[codes]) ** 2).sum()) / (n - n_clusters)
+    within = float((centred(values, codes) ** 2).sum()) / (n - n_clusters)
     typical = (n - float((sizes**2).sum()) / n) / (n_clusters - 1)
     problem = "" if within > 0 else "no variance within clusters: no interval"
     return _OneWay(between, within, typical, n_clusters, problem)

@@ -1,0 +1,63 @@
+"""``evalstats ingest`` and ``evalstats db``: journals into the store, and the store's health."""
+
+from __future__ import annotations
+
+import typer
+
+from evalstats.cli.options import DEFAULT_DATA, Data, Json, StorePath, print_json, store_path
+
+app = typer.Typer()
+
+
+def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> None:
+    """Load the journals of all runs into the store; doing it twice adds nothing.
+
+    Example: evalstats ingest --data data
+    """
+    from evalstats import store as warehouse
+
+    report = warehouse.ingest(store_path(data, store), data / "runs")
+    if as_json:
+        print_json(report.as_record())
+    else:
+        print(report)
+
+
+@app.command()
+def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
+    """Make the store anew from the journals, then put it in place of the old one.
+
+    Example: evalstats db rebuild
+    """
+    from evalstats import store as warehouse
+
+    print(warehouse.rebuild(store_path(data, store), data / "runs"))
+
+
+@app.command()
+def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> int:
+    """Compare the store with the journals and artifacts; exit 1 when something is missing.
+
+    Example: evalstats db check --json
+    """
+    from evalstats import store as warehouse
+
+    findings = warehouse.check(store_path(data, store), data / "runs")
+    if as_json:
+        print_json([str(finding) for finding in findings])
+    else:
+        print("\n".join(str(finding) for finding in findings) or "store and journals agree")
+    return 1 if findings else 0
+
+
+@app.command()
+def migrate(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
+    """Bring the store to the schema of this version.
+
+    Example: evalstats db migrate
+    """
+    from evalstats import store as warehouse
+
+    path = store_path(data, store)
+    with warehouse.open(path):
+        print(f"{path}: up to date")

@@ -1,0 +1,122 @@
+"""``evalstats report``: build a report from a notebook; list, show, open and verify versions."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from evalstats.cli.options import (
+    DEFAULT_DATA,
+    Data,
+    Json,
+    Reports,
+    StorePath,
+    print_json,
+    reports_path,
+    store_path,
+)
+from evalstats.cli.tables import print_table
+
+app = typer.Typer()
+Reference = Annotated[str, typer.Argument(help="A report version: a path, or NOTEBOOK/SUBJECT[/VERSION].")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE.", metavar="NAME=VALUE"),
+]
+
+
+@app.command()
+def build(
+    notebook: Annotated[str, typer.Argument(help="Name of a notebook, e.g. variance_bands.")],
+    parameter: Parameters = None,
+    data: Data = DEFAULT_DATA,
+    store: StorePath = None,
+    reports: Reports = None,
+    as_json: Json = False,
+) -> None:
+    """Run a notebook over the store and publish what it says as a new version, if anything changed.
+
+    Example: evalstats report variance_bands -p suite=solver
+    """
+    from evalstats import report
+
+    built = report.build(
+        notebook,
+        store=store_path(data, store),
+        reports=reports_path(data, reports),
+        parameters=report.parse_parameters(parameter or []),
+    )
+    if as_json:
+        print_json(built.as_record())
+    else:
+        print(f"{built.path}/report.html ({'unchanged' if built.unchanged else 'new version'})")
+
+
+@app.command("list")
+def list_versions(data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False) -> None:
+    """List every report version, newest last within a subject.
+
+    Example: evalstats report list
+    """
+    from evalstats import report
+
+    rows = report.list_reports(reports_path(data, reports))
+    if as_json:
+        print_json([row.as_record() for row in rows])
+    else:
+        print_table(
+            ("notebook", "subject", "version", "status"),
+            [(r.notebook, r.subject, r.version, r.status) for r in rows],
+        )
+
+
+@app.command()
+def show(
+    reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False
+) -> None:
+    """Print the finding, the headline and the estimates of a report version.
+
+    Example: evalstats report show variance_bands/solver
+    """
+    from evalstats import gate, report
+
+    document = gate.read_report(report.resolve(reports_path(data, reports), reference))
+    if as_json:
+        print_json(document)
+        return
+    print(f"{document['title']}\n\n{document['finding']}\n")
+    print_table(("", "", ""), [(h["label"], h["value"], h.get("detail", "")) for h in document["headline"]])
+
+
+@app.command()
+def verify(
+    reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False
+) -> int:
+    """Check every file of a report version against its manifest and chain; exit 1 on any difference.
+
+    Example: evalstats report verify variance_bands/solver
+    """
+    from evalstats import report
+
+    path = report.resolve(reports_path(data, reports), reference)
+    findings = report.verify(path)
+    if as_json:
+        print_json([str(finding) for finding in findings])
+    else:
+        print("\n".join(str(finding) for finding in findings) or f"{path}: intact")
+    return 1 if findings else 0
+
+
+@app.command("open")
+def open_page(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None) -> None:
+    """Open the page of a report version in the browser; print its path.
+
+    Example: evalstats report open variance_bands/solver
+    """
+    from evalstats import report
+
+    page = report.resolve(reports_path(data, reports), reference) / "report.html"
+    print(page)
+    webbrowser.open(page.resolve().as_uri())

@@ -1,0 +1,66 @@
+"""What a case runs: its command line, or why there is none.
+
+Inputs of a command, in order of precedence: ``shell`` (given to ``/bin/sh -c``), ``argv``, ``command``
+with ``args``; beside them ``cwd`` (relative to the suite's folder), ``stdin`` and ``env``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstats.contract import Arm, CaseKind
+from evalstats.suite import Case, Suite
+
+SHELL = "/bin/sh"
+LOCAL_RUNTIMES = (None, "static", "shell")
+
+
+def arm_section(suite: Suite, arm: Arm) -> dict[str, Any]:
+    """Return what the suite says about one arm."""
+    section: dict[str, Any] = suite.document.get("arms", {}).get(arm, {})
+    return section
+
+
+def inputs(suite: Suite, case: Case, arm: Arm) -> dict[str, Any]:
+    """Return the inputs of a case in one arm: its own, overruled by those of the arm."""
+    return {**case.inputs, **arm_section(suite, arm).get("inputs", {})}
+
+
+def argv(given: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the command line, or None when the inputs hold no command."""
+    if "shell" in given:
+        return SHELL, "-c", given["shell"]
+    if "argv" in given:
+        return tuple(given["argv"])
+    if "command" in given:
+        return given["command"], *given.get("args", ())
+    return None
+
+
+def why_skipped(case: Case, given: dict[str, Any]) -> str | None:
+    """Return why a case cannot be run here, or None when it can."""
+    if case.runtime not in LOCAL_RUNTIMES:
+        return f"the runtime {case.runtime} is not available"
+    if case.kind is CaseKind.RUNTIME_PROMPT and argv(given) is None:
+        return "a prompt needs a live runtime, and none is available"
+    return None
+
+
+def input_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (input, what is wrong with it) for inputs that no command can be made of."""
+    for name in ("shell", "command", "cwd", "stdin"):
+        if name in given and not isinstance(given[name], str):
+            yield name, "is not a text"
+    for name in ("argv", "args"):
+        if name in given and not _is_texts(given[name]):
+            yield name, "is not a list of texts"
+    if given.get("argv") == []:
+        yield "argv", "is empty; it needs at least the program"
+    env = given.get("env", {})
+    if not isinstance(env, dict) or not _is_texts(list(env.values())):
+        yield "env", "is not an object of texts"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,133 @@
+"""What a trial sees of the world: an allow-list, private folders, and the marks of its run.
+
+Nothing is inherited but the names below. What a case or an arm sets comes on top, except names that look
+like credentials and names under a scrubbed prefix; which names were withheld is recorded, values never.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalstats.contract import Arm
+from evalstats.redact import credential_names
+from evalstats.runner import commands
+from evalstats.runner.planning import Plan, TrialSpec
+from evalstats.suite import Suite
+
+INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE")
+ALWAYS_SCRUBBED = ("AGENTOPS_RPI_RUNTIME",)
+HOOKS_DISABLED = "AGENTOPS_HOOKS_DISABLED"
+RUN_MARK = "EVALSTATS_RUN"
+TRIAL_MARK = "EVALSTATS_TRIAL"
+
+# Below the trial's own folder. Only HOME and TMPDIR are made: the others appear when something needs them.
+_HOME = "/home"
+_TEMPORARY = "/tmp"  # noqa: S108 (a name below the trial's folder)
+_PRIVATE = {
+    "HOME": _HOME,
+    "TMPDIR": _TEMPORARY,
+    "CODEX_HOME": f"{_HOME}/.codex",
+    "CLAUDE_CONFIG_DIR": f"{_HOME}/.claude",
+    "XDG_CONFIG_HOME": f"{_HOME}/.config",
+    "XDG_CACHE_HOME": f"{_HOME}/.cache",
+    "XDG_DATA_HOME": f"{_HOME}/.local/share",
+    "XDG_STATE_HOME": f"{_HOME}/.local/state",
+    "XDG_RUNTIME_DIR": _TEMPORARY,
+}
+
+
+def hooks_disabled(suite: Suite, arm: Arm) -> bool:
+    """Return whether skills and hooks are suppressed: the suite says so, or the arm is skill-off."""
+    return arm is Arm.SKILL_OFF or bool(suite.environment.get("disable_hooks", False))
+
+
+def scrubbed_prefixes(suite: Suite) -> tuple[str, ...]:
+    """Return the prefixes of names that no trial of the suite ever sees."""
+    return tuple(dict.fromkeys((*ALWAYS_SCRUBBED, *suite.environment.get("scrub_env_prefixes", ()))))
+
+
+def withheld(suite: Suite, names: Iterable[str]) -> list[str]:
+    """Return which of these names a trial does not get, sorted."""
+    every = list(names)
+    return sorted({*credential_names(every), *(n for n in every if n.startswith(scrubbed_prefixes(suite)))})
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Makes the environment of each trial of one plan. ``inherited`` is what the outside gives to all."""
+
+    plan: Plan
+    inherited: dict[str, str]
+
+    @classmethod
+    def of(cls, plan: Plan, outside: Mapping[str, str]) -> Environment:
+        """Return the environment of a plan that is run from ``outside``."""
+        given = {name: outside[name] for name in INHERITED if name in outside}
+        given.setdefault("PATH", os.defpath)
+        return cls(plan, _without(given, withheld(plan.suite, given)))
+
+    def own(self, spec: TrialSpec) -> dict[str, str]:
+        """Return what the case and the arm set, without the names a trial does not get."""
+        suite = self.plan.suite
+        case = commands.inputs(suite, spec.case, spec.arm).get("env", {})
+        env: dict[str, str] = {**case, **commands.arm_section(suite, spec.arm).get("env", {})}
+        return _without(env, withheld(suite, env)) if env else env
+
+    def variables(self, spec: TrialSpec, scratch: str) -> dict[str, str]:
+        """Return the whole environment of one trial, whose own folder is ``scratch``."""
+        env = {**self.inherited, **self.own(spec)}
+        env.update({name: scratch + below for name, below in _PRIVATE.items()})
+        env[RUN_MARK] = spec.run_id
+        env[TRIAL_MARK] = spec.key
+        env["EVALSTATS_SEED"] = str(spec.seed)
+        env["EVALSTATS_TRIAL_INDEX"] = str(spec.trial_index)
+        env["EVALSTATS_ARM"] = str(spec.arm)
+        if hooks_disabled(self.plan.suite, spec.arm):
+            env[HOOKS_DISABLED] = "1"
+        return env
+
+    def make_folders(self, spec: TrialSpec, scratch: str) -> None:
+        """Make the private folders; the files of the arm appear under HOME, at the paths the suite names."""
+        os.mkdir(scratch, 0o700)
+        os.mkdir(scratch + _HOME, 0o700)
+        os.mkdir(scratch + _TEMPORARY, 0o700)
+        for name in commands.arm_section(self.plan.suite, spec.arm).get("files", ()):
+            _place(self.plan.suite.root / name, Path(scratch + _HOME, name))
+
+
+def remove_folders(scratch: str) -> bool:
+    """Remove the folders of a trial that left nothing in them; return False when something is in the way."""
+    try:
+        os.rmdir(scratch + _HOME)
+        os.rmdir(scratch + _TEMPORARY)
+        os.rmdir(scratch)
+    except OSError:
+        return False
+    return True
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with whatever a trial put there, folders without permissions included."""
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _place(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        shutil.copy2(source, target)
+
+
+def _without(env: dict[str, str], names: Iterable[str]) -> dict[str, str]:
+    refused = set(names)
+    return {name: value for name, value in env.items() if name not in refused}

@@ -1,0 +1,202 @@
+"""What will be run: the trials of a suite in one or two arms, their seeds and their order.
+
+Everything random about a plan comes from its seed, by hashing: the same seed gives the same plan, and
+leaving out a case changes neither the seeds nor the order of the others.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from evalstats import suite as suites
+from evalstats import trials
+from evalstats.contract import MAX_INTEGER, Arm, Axis
+from evalstats.errors import UsageError
+from evalstats.runner import checks
+from evalstats.suite import Case, Suite
+from evalstats.trials import Trial
+
+ARMS = {
+    "skill-on": (Arm.SKILL_ON,),
+    "skill-off": (Arm.SKILL_OFF,),
+    "both": (Arm.SKILL_ON, Arm.SKILL_OFF),
+}
+ALIASES = {"with-skill": "skill-on", "baseline": "skill-off"}
+MAX_TRIALS = 100_000
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,189}")  # 200, less the suffix of an arm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a caller may say about a run; None means the default of the suite or of the run id."""
+
+    mode: str = "skill-on"
+    trials: int | None = None
+    seed: int | None = None
+    run_id: str | None = None
+    archetype: str | None = None
+    case_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSpec:
+    """One trial to be run: pure data, the same on every machine."""
+
+    run_id: str
+    arm: Arm
+    case: Case
+    trial_index: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """Return the stable identity of the trial."""
+        return trials.trial_key(self.run_id, self.case.id, self.arm, self.trial_index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One arm of a plan."""
+
+    run_id: str
+    arm: Arm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The runs of one group and the trials still to be run, in order. ``recorded`` are those already done."""
+
+    suite: Suite
+    axis: Axis
+    mode: str
+    group_id: str
+    runs: tuple[PlannedRun, ...]
+    cases: tuple[Case, ...]
+    trials_per_case: int
+    seed: int
+    order: str
+    specs: tuple[TrialSpec, ...]
+    recorded: tuple[Trial, ...] = ()
+    resumed: bool = False
+
+    @property
+    def planned_per_run(self) -> int:
+        """Return how many trials each run has when it is complete."""
+        return len(self.cases) * self.trials_per_case
+
+
+DEFAULTS = Options()
+
+
+def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
+    """Return what a run of ``suite`` will do.
+
+    Raises
+    ------
+    UsageError
+        An unknown mode, case or archetype, or a number or run id out of bounds.
+    SuiteError
+        A fixture is missing, or a case cannot be run or checked as it is written (all problems at once).
+    """
+    mode = arm_mode(options.mode)
+    cases = suites.select(suite, archetype=options.archetype, case_ids=options.case_ids)
+    if not cases:
+        raise UsageError("no case is of that archetype and that id", path=suite.path, field="--case")
+    suites.check_fixtures(suite)
+    checks.check_cases(suite, cases, ARMS[mode])
+    group_id = _group_id(suite, options.run_id)
+    return assemble(
+        suite,
+        mode=mode,
+        group_id=group_id,
+        cases=cases,
+        trials_per_case=_trials_per_case(suite, options.trials),
+        seed=_seed(options.seed, group_id),
+    )
+
+
+def assemble(
+    suite: Suite, *, mode: str, group_id: str, cases: tuple[Case, ...], trials_per_case: int, seed: int
+) -> Plan:
+    """Return the plan that these decisions make; a resumed run comes back through the same door."""
+    runs = tuple(PlannedRun(run_id=_leg_id(group_id, arm, mode), arm=arm) for arm in ARMS[mode])
+    order = str(suite.document.get("trials", {}).get("order", "interleaved"))
+    specs = list(_specs(runs, cases, trials_per_case, seed))
+    if order == "interleaved":
+        specs = _interleaved(specs, seed)
+    return Plan(
+        suite=suite,
+        axis=Axis.SKILL,
+        mode=mode,
+        group_id=group_id,
+        runs=runs,
+        cases=cases,
+        trials_per_case=trials_per_case,
+        seed=seed,
+        order=order,
+        specs=tuple(specs),
+    )
+
+
+def arm_mode(word: str) -> str:
+    """Return the mode behind a word or its alias. Raises UsageError for an unknown one."""
+    mode = ALIASES.get(word, word)
+    if mode not in ARMS:
+        known = ", ".join((*ARMS, *ALIASES))
+        raise UsageError(f"unknown mode {word!r}; known: {known}", field="--mode")
+    return mode
+
+
+def _specs(
+    runs: Iterable[PlannedRun], cases: Iterable[Case], trials_per_case: int, seed: int
+) -> Iterator[TrialSpec]:
+    for run in runs:
+        for case in cases:
+            for index in range(1, trials_per_case + 1):
+                own = trials.trial_seed(seed, case.id, run.arm, index)
+                yield TrialSpec(run_id=run.run_id, arm=run.arm, case=case, trial_index=index, seed=own)
+
+
+def _interleaved(specs: list[TrialSpec], seed: int) -> list[TrialSpec]:
+    """Return the trials in random blocks of (case, trial), the arms adjacent and in random order inside."""
+
+    def place(spec: TrialSpec) -> tuple[int, str, int, int]:
+        block = trials.trial_seed(seed, spec.case.id, "block", spec.trial_index)
+        return block, spec.case.id, spec.trial_index, spec.seed
+
+    return sorted(specs, key=place)
+
+
+def _leg_id(group_id: str, arm: Arm, mode: str) -> str:
+    return f"{group_id}-{arm}" if len(ARMS[mode]) > 1 else group_id
+
+
+def _group_id(suite: Suite, given: str | None) -> str:
+    if given is None:
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        return f"eval-{moment}-{suite.id}-{secrets.token_hex(3)}"
+    if not _RUN_ID.fullmatch(given):
+        raise UsageError(
+            "a run id starts with a letter or digit and holds only letters, digits, '.', '_', ':' and '-' "
+            "(at most 190)",
+            field="--run-id",
+        )
+    return given
+
+
+def _trials_per_case(suite: Suite, given: int | None) -> int:
+    count = suite.trials_per_case if given is None else given
+    if not 1 <= count <= MAX_TRIALS:
+        raise UsageError(f"{count} trials per case; give 1 to {MAX_TRIALS}", field="--trials")
+    return count
+
+
+def _seed(given: int | None, group_id: str) -> int:
+    seed = trials.run_seed(group_id) if given is None else given
+    if not 0 <= seed <= MAX_INTEGER:
+        raise UsageError("a seed lies between 0 and 2^53 - 1", field="--seed")
+    return seed

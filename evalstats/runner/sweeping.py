@@ -1,0 +1,179 @@
+"""Nothing that a trial started outlives it.
+
+A process leaves its group with ``setsid``, so killing the group is not enough. The runner makes itself the
+reaper of its descendants: what loses its parent becomes the runner's child, where it is found, recognised by
+the trial's mark in its environment, and killed. What does not carry the mark is never touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalstats.contract import Isolation
+from evalstats.runner.environment import RUN_MARK, TRIAL_MARK
+
+PATIENCE_SECONDS = 2.0  # how long killed processes may take to disappear
+_PAUSE_SECONDS = 0.002
+_PR_SET_CHILD_SUBREAPER = 36
+_TASKS = "/proc/self/task"
+
+
+class Sweeper:
+    """Finds and kills what trials leave behind, used as a context manager around a whole run.
+
+    ``isolation`` says what is in effect: ``subreaper``, or ``killpg`` where the kernel offers no more.
+    """
+
+    def __init__(self) -> None:
+        self.isolation = Isolation.KILLPG
+        self._leaders: set[int] = set()  # commands that run now; asyncio and Popen care for them
+
+    def __enter__(self) -> Sweeper:
+        if os.path.exists(f"{_TASKS}/{os.getpid()}/children") and _set_subreaper(True):
+            self.isolation = Isolation.SUBREAPER
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.isolation is Isolation.SUBREAPER:
+            _set_subreaper(False)
+
+    def started(self, leader: int) -> None:
+        """Remember a command that was just started as the leader of its own session and group."""
+        self._leaders.add(leader)
+
+    def forget(self, leader: int) -> None:
+        """Forget a command that is reaped."""
+        self._leaders.discard(leader)
+
+    async def finish(self, child: subprocess.Popen[bytes], mark: str, *, ended_alone: bool) -> int | None:
+        """Reap a command that has ended and kill what is left of its trial.
+
+        Returns how many processes were left: all that were alive when the command ended alone; of a command
+        that was killed with its group, those outside the group. None where they cannot be seen.
+        """
+        left, found = self._left(mark), set()
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        found.update(pid for pid in left if ended_alone or _group(pid) != child.pid)
+        with contextlib.suppress(OSError):  # safe: an unreaped leader keeps its group's number taken
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        self.forget(child.pid)
+        while left and time.monotonic() < give_up:
+            for pid in left:
+                with contextlib.suppress(OSError):  # safe: a child's number is ours until it is reaped
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(_PAUSE_SECONDS)
+            left = self._left(mark)  # what a killed process had started has now come to us
+            found.update(pid for pid in left if ended_alone or _group(pid) != child.pid)
+        return None if self.isolation is Isolation.KILLPG else len(found)
+
+    def _left(self, mark: str) -> list[int]:
+        """Return the living adopted children that carry the mark; reap adopted ones that have died."""
+        if self.isolation is Isolation.KILLPG:
+            return []
+        adopted = [pid for pid in _children() if pid not in self._leaders]
+        return [pid for pid in adopted if not _reaped(pid) and _carries(pid, f"{TRIAL_MARK}={mark}")]
+
+
+def kill_orphans(run_ids: tuple[str, ...]) -> int:
+    """Kill what a dead runner of these runs left running and return how many processes that were.
+
+    Only processes of this user, started before this one, that carry the mark of one of the runs.
+    """
+    marks = [f"{RUN_MARK}={run_id}" for run_id in run_ids]
+    found: set[int] = set()
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while (left := list(_orphans(marks))) and time.monotonic() < give_up:
+        found.update(left)
+        for pid in left:
+            _kill_if_marked(pid, marks)
+        time.sleep(_PAUSE_SECONDS)
+    return len(found)
+
+
+def _orphans(marks: list[str]) -> Iterator[int]:
+    mine = _started(os.getpid())
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and any(_carries(int(entry.name), mark) for mark in marks):
+            pid = int(entry.name)
+            with contextlib.suppress(OSError):
+                if pid != os.getpid() and entry.stat().st_uid == os.getuid() and _started(pid) <= mine:
+                    yield pid
+
+
+def _kill_if_marked(pid: int, marks: list[str]) -> None:
+    # A stranger's number can be taken over by another process: look again once a descriptor holds it.
+    with contextlib.suppress(OSError):
+        descriptor = os.pidfd_open(pid)
+        try:
+            if any(_carries(pid, mark) for mark in marks):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        finally:
+            os.close(descriptor)
+
+
+def _children() -> list[int]:
+    found: list[int] = []
+    for task in os.listdir(_TASKS):
+        with contextlib.suppress(OSError):  # a thread may end meanwhile
+            found += map(int, _read(f"{_TASKS}/{task}/children").split())
+    return found
+
+
+def _reaped(pid: int) -> bool:
+    """Reap an adopted child that has died. One in our own session may belong to other code: left alone."""
+    state, _, session = _stat(pid)
+    if state != b"Z":
+        return False
+    if session != os.getsid(0):
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return True
+
+
+def _carries(pid: int, mark: str) -> bool:
+    try:
+        return mark.encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+    except OSError:
+        return False
+
+
+def _group(pid: int) -> int:
+    return _stat(pid)[1]
+
+
+def _stat(pid: int) -> tuple[bytes, int, int]:
+    """Return state, process group and session; a process that is gone counts as a zombie of no group."""
+    try:
+        fields = _stat_fields(pid)
+    except OSError:
+        return b"Z", 0, os.getsid(0)
+    return fields[0], int(fields[2]), int(fields[3])
+
+
+def _started(pid: int) -> int:
+    return int(_stat_fields(pid)[19])
+
+
+def _stat_fields(pid: int) -> list[bytes]:
+    return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()  # the name may hold spaces and brackets
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _set_subreaper(on: bool) -> bool:
+    try:
+        return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) == 0
+    except (OSError, AttributeError):
+        return False

@@ -1,0 +1,162 @@
+"""From manifests and trials to the rows of the store, as Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalstats import contract
+from evalstats.contract import Arm, Axis, Tier, Visibility
+from evalstats.errors import JournalError
+from evalstats.trials import Trial
+
+_TEXT, _WHOLE, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_MOMENT, _WORDS = pa.timestamp("us"), pa.list_(pa.string())
+
+_REQUIRED = ("run_id", "suite_id", "arm", "created_at")
+# column, where the manifest has it, what it must be
+_MANIFEST: tuple[tuple[str, str, type], ...] = (
+    ("run_id", "/run_id", str),
+    ("group_id", "/group_id", str),
+    ("suite_id", "/suite/id", str),
+    ("suite_path", "/suite/path", str),
+    ("tier", "/suite/tier", Tier),
+    ("visibility", "/suite/visibility", Visibility),
+    ("axis", "/axis", Axis),
+    ("arm", "/arm", Arm),
+    ("mode", "/mode", str),
+    ("seed", "/seed", int),
+    ("created_at", "/created_at", datetime),
+    ("suite_sha256", "/suite/sha256", str),
+    ("suite_canonical", "/suite/hashes/canonical", str),
+    ("suite_scoring", "/suite/hashes/scoring", str),
+    ("suite_policy", "/suite/hashes/policy", str),
+    ("registry_version", "/registry_version", str),
+    ("cli_version", "/cli_version", str),
+    ("model", "/model", str),
+    ("judge_model", "/judge_model", str),
+    ("judge_rubric_sha256", "/judge_rubric_sha256", str),
+    ("runtime", "/runtime/name", str),
+    ("is_mock", "/is_mock", bool),
+    ("trials_per_case", "/trials_per_case", int),
+)
+_SAID = {str: "text", int: "a whole number", bool: "true or false", datetime: "a UTC time like 2026-01-31T12:00:00Z"}
+_ARROW = {int: _WHOLE, bool: _FLAG, datetime: _MOMENT}
+
+_PLAIN_TRIAL = {
+    "run_id": _TEXT, "suite_id": _TEXT, "case_id": _TEXT, "archetype": _TEXT, "arm": _TEXT,
+    "trial_index": _WHOLE, "attempt": _WHOLE, "seed": _WHOLE, "status": _TEXT, "outcome": _TEXT,
+    "reason": _TEXT, "score": _NUMBER, "passed": _FLAG, "duration_s": _NUMBER, "exit_code": _WHOLE,
+    "tokens_in": _WHOLE, "tokens_out": _WHOLE, "tokens_cache": _WHOLE, "cost": _NUMBER, "cost_source": _TEXT,
+    "tool_calls": _WHOLE, "stop_reason": _TEXT, "cited_cards": _WORDS, "cited_recipes": _WORDS,
+    "error_class": _TEXT, "isolation": _TEXT, "leftover_processes": _WHOLE,
+}  # fmt: skip
+
+
+def run_row(manifest: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the row of a run. Raises JournalError naming the manifest and the field that is wrong."""
+    row: dict[str, Any] = {}
+    for name, pointer, kind in _MANIFEST:
+        value = _at(manifest, pointer)
+        if value is None and name in _REQUIRED:
+            raise JournalError("is missing, and a run needs it", path=path, field=pointer)
+        try:
+            row[name] = None if value is None else _typed(value, kind)
+        except (ValueError, TypeError):
+            said = _SAID.get(kind) or "one of " + ", ".join(kind)  # type: ignore[arg-type]
+            raise JournalError(f"must be {said}", path=path, field=pointer) from None
+    row["manifest"] = contract.canonical(dict(manifest)).decode()
+    return row
+
+
+def _at(document: Any, pointer: str) -> Any:
+    for key in pointer[1:].split("/"):
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return document
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if kind is datetime:
+        return moment(value)
+    if issubclass(kind, StrEnum):
+        return kind(value).value
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def moment(text: str) -> datetime:
+    """Return a UTC time without its zone, as the store keeps times. Raises ValueError."""
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        raise ValueError("a time without zone")
+    return when.astimezone(UTC).replace(tzinfo=None)
+
+
+def run_table(row: Mapping[str, Any]) -> pa.Table:
+    """Return one row of ``runs``."""
+    kinds = {name: _ARROW.get(kind, _TEXT) for name, _, kind in _MANIFEST} | {"manifest": _TEXT}
+    return _table({name: [row[name]] for name in kinds}, kinds)
+
+
+def case_table(manifest: Mapping[str, Any], run_id: str) -> pa.Table:
+    """Return the rows of ``cases``: the digests that the manifest holds, or none."""
+    hashes = manifest.get("case_hashes") or {}
+    columns = {"run_id": [run_id] * len(hashes), "case_id": list(hashes), "case_hash": list(hashes.values())}
+    return _table(columns, dict.fromkeys(columns, _TEXT))
+
+
+def trial_table(trials: Sequence[Trial]) -> pa.Table:
+    """Return the rows of ``trials``, one a trial."""
+    columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in trials] for name in _PLAIN_TRIAL}
+    columns["trial_key"] = [t.key for t in trials]
+    columns["usable"] = [t.outcome.usable for t in trials]
+    columns["started_at"] = [moment(t.started_at) for t in trials]
+    for stream in ("stdout", "stderr", "transcript"):
+        columns[f"{stream}_sha256"] = [t.artifacts.get(stream) for t in trials]
+    return _table(columns, _PLAIN_TRIAL | {"usable": _FLAG, "started_at": _MOMENT})
+
+
+def expectation_table(trials: Sequence[Trial]) -> pa.Table:
+    """Return the rows of ``expectations``: one per trial and expectation."""
+    pairs = [(t, t.key, e) for t in trials for e in t.expectations]
+    columns: dict[str, list[Any]] = {
+        "trial_key": [key for _, key, _ in pairs],
+        "run_id": [t.run_id for t, _, _ in pairs],
+        "case_id": [t.case_id for t, _, _ in pairs],
+        "idx": [e.index for _, _, e in pairs],
+        "type": [e.type for _, _, e in pairs],
+        "required": [e.required for _, _, e in pairs],
+        "passed": [e.passed for _, _, e in pairs],
+        "detail": [e.detail for _, _, e in pairs],
+    }
+    return _table(columns, {"idx": _WHOLE, "required": _FLAG, "passed": _FLAG})
+
+
+def dimension_table(trials: Sequence[Trial]) -> pa.Table:
+    """Return the rows of ``dimension_scores``: one per trial and dimension."""
+    rows = [(t.key, t.run_id, name, score) for t in trials for name, score in t.dimension_scores.items()]
+    names = ("trial_key", "run_id", "dimension", "score")
+    return _table({name: [row[i] for row in rows] for i, name in enumerate(names)}, {"score": _NUMBER})
+
+
+def _table(columns: Mapping[str, list[Any]], kinds: Mapping[str, pa.DataType]) -> pa.Table:
+    return pa.table({name: _array(values, kinds.get(name, _TEXT)) for name, values in columns.items()})
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:  # a lone surrogate is legal in JSON but not in a database
+        return pa.array([_encodable(value) for value in values], kind)
+
+
+def _encodable(value: str | Iterable[str] | None) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    return None if value is None else [_encodable(item) for item in value]

@@ -1,0 +1,3 @@
+-- From here on only the allowed folder can be read, and nobody can allow more.
+SET enable_external_access = false;
+SET lock_configuration = true;

@@ -1,0 +1,2 @@
+-- The folder that the views below read, with its wildcards escaped.
+SET VARIABLE lake = $folder

@@ -1,0 +1,2 @@
+-- Forget the case digests of this run.
+DELETE FROM cases WHERE run_id = $run_id

@@ -1,0 +1,2 @@
+-- This migration has been applied.
+INSERT INTO migrations VALUES ($name, $applied_at)
