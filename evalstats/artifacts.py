@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from pathlib import Path
 
 from backports import zstd
@@ -45,11 +47,12 @@ class Artifacts:
         path = self.path(name)
         if path.exists():
             return
-        temporary = path.with_name(f".{name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f".{name}.{os.getpid()}-{threading.get_ident()}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(zstd.compress(data))
             temporary.replace(path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             raise JournalError(f"the artifact cannot be written: {error.strerror}", path=path) from None

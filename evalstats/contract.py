@@ -13,7 +13,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -231,10 +233,14 @@ def read_json(path: Path) -> tuple[Any, str]:
 
 
 def parse_json(text: str, path: Path | str | None = None) -> Any:
-    """Return the document in ``text``; refuses duplicate keys, NaN, huge integers and deep nesting."""
+    """Return the document in ``text``; refuses duplicate keys, NaN, huge numbers and deep nesting."""
     try:
         document = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_bounded_integer
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_int=_bounded_integer,
+            parse_float=_finite_float,
         )
     except json.JSONDecodeError as error:
         problem = Problem("", f"is not JSON: {error.msg} (column {error.colno})", error.lineno)
@@ -245,10 +251,14 @@ def parse_json(text: str, path: Path | str | None = None) -> Any:
         raise DocumentError(path, [Problem("", str(error), _line_of(text, error.token))]) from None
     if _depth(document) > MAX_DEPTH:
         raise DocumentError(path, [Problem("", f"is nested deeper than {MAX_DEPTH}")])
+    if _MAYBE_HALF.search(text) and not _is_text(document):
+        raise DocumentError(path, [Problem("", "holds half of a surrogate pair, which is not text")])
     return document
 
 
 class _Refused(ValueError):
+    """A fault met while parsing; ``token`` is where it stands: a number or constant, or a repeated key."""
+
     def __init__(self, message: str, token: str) -> None:
         super().__init__(message)
         self.token = token
@@ -258,7 +268,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise _Refused(f"key {key!r} stands twice in one object; keep one", json.dumps(key))
+            raise _Refused(f"key {key!r} stands twice in one object; keep one", f"/{_escape(key)}")
         result[key] = value
     return result
 
@@ -273,9 +283,33 @@ def _bounded_integer(digits: str) -> int:
     return int(digits)
 
 
+def _finite_float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _Refused("a number beyond 1.8e308 has no value; write it as a string", digits)
+    return value
+
+
+_MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _is_text(document: Any) -> bool:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _line_of(text: str, token: str) -> int:
-    # The last occurrence: the parser refuses a duplicate when it meets the second one.
-    return text.count("\n", 0, max(text.rfind(token), 0)) + 1
+    """Return the line of the first such token outside strings, or of the first repeated key of that name."""
+    seen: set[str] = set()
+    for pointer, word, line in _placed(text):
+        if word == token or (word is None and pointer in seen and pointer.endswith(token)):
+            return line
+        if word is None:
+            seen.add(pointer)
+    return 1
 
 
 def _depth(document: Any) -> int:
@@ -295,7 +329,14 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 def pointer_lines(text: str) -> dict[str, int]:
     """Return JSON pointer -> line for every value of a valid JSON text (its key's line, in an object)."""
-    lines: dict[str, int] = {"": 1}
+    lines: dict[str, int] = {}
+    for pointer, _, line in _placed(text):
+        lines.setdefault(pointer, line)
+    return lines
+
+
+def _placed(text: str) -> Iterator[tuple[str, str | None, int]]:
+    """Yield (pointer, token or None for a key, line) for each key and value, in the order of the text."""
     stack: list[tuple[str, list[Any]]] = []  # (pointer, [next index] in arrays, [key or None] in objects)
     position, line = 0, 1
     for match in _TOKEN.finditer(text):
@@ -306,8 +347,7 @@ def pointer_lines(text: str) -> dict[str, int]:
         elif token == ",":
             _next_slot(stack)
         elif token != ":":
-            _place(stack, token, line, lines)
-    return lines
+            yield _place(stack, token, line)
 
 
 def _next_slot(stack: list[tuple[str, list[Any]]]) -> None:
@@ -315,20 +355,17 @@ def _next_slot(stack: list[tuple[str, list[Any]]]) -> None:
     slot[0] = slot[0] + 1 if isinstance(slot[0], int) else None
 
 
-def _place(stack: list[tuple[str, list[Any]]], token: str, line: int, lines: dict[str, int]) -> None:
-    pointer = ""
+def _place(stack: list[tuple[str, list[Any]]], token: str, line: int) -> tuple[str, str | None, int]:
+    pointer, is_key = "", False
     if stack:
         parent, slot = stack[-1]
         is_key = slot[0] is None  # in an object, before its value
         if is_key:
             slot[0] = json.loads(token)
         pointer = f"{parent}/{_escape(slot[0])}"
-        if is_key:
-            lines[pointer] = line
-            return
-    lines.setdefault(pointer, line)
     if token in "{[":
         stack.append((pointer, [None if token == "{" else 0]))
+    return pointer, None if is_key else token, line
 
 
 def canonical(document: Any) -> bytes:
@@ -336,6 +373,11 @@ def canonical(document: Any) -> bytes:
     import rfc8785
 
     return rfc8785.dumps(document)
+
+
+def readable(document: Any) -> str:
+    """Return ``document`` as indented JSON with its keys in their order, ending in a newline."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def digest(data: bytes) -> str:

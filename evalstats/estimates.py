@@ -15,14 +15,36 @@ import numpy as np
 import pandas as pd
 
 from evalstats import stats
-from evalstats.contract import Arm
+from evalstats.contract import Arm, Outcome
 from evalstats.stats.pairs import Pairs
 from evalstats.stats.results import Estimate, Test
 from evalstats.stats.trial_noise import WithinCases
+from evalstats.trials import Trial
 
 IDENTITY = ["suite_scoring", "model", "judge_model", "judge_rubric_sha256", "registry_version", "cli_version"]
 SKILL_ARMS = (Arm.SKILL_ON, Arm.SKILL_OFF)
 MIN_RUNS_FOR_BAND = 5  # below this the band comes from within-case variance (STATS, row 5)
+
+
+def case_runs_of(trials: Iterable[Trial]) -> pd.DataFrame:
+    """Return trials in memory as the case table the store would give, without the columns of the run."""
+    rows = [
+        {
+            "run_id": t.run_id,
+            "arm": str(t.arm),
+            "case_id": t.case_id,
+            "archetype": t.archetype,
+            "n_trials": 1,
+            "n_usable": int(t.outcome.usable),
+            "n_passed": int(t.passed is True),
+            "score_sum": t.score or 0.0,
+            "score_sumsq": (t.score or 0.0) ** 2,
+            "n_infrastructure": int(t.outcome is Outcome.INFRASTRUCTURE),
+        }
+        for t in trials
+    ]
+    keys = ["run_id", "arm", "case_id", "archetype"]
+    return pd.DataFrame(rows).groupby(keys, dropna=False, sort=True).sum().reset_index()
 
 
 def comparable(case_runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -50,6 +72,11 @@ def comparable(case_runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def _same(a: Any, b: Any) -> bool:
     return bool((pd.isna(a) and pd.isna(b)) or a == b)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the random numbers of a report: made once from its recorded seed, handed to whoever needs them."""
+    return np.random.default_rng(seed)
 
 
 def case_table(case_runs: pd.DataFrame, *, by: Sequence[str] = ("arm",)) -> pd.DataFrame:

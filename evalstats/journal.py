@@ -13,6 +13,8 @@ run opens a journal of its own and never appends after a torn tail.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import socket
@@ -30,8 +32,9 @@ SYNC_SECONDS = 0.2
 
 
 def encode(record: Any) -> bytes:
-    """Return one line of a journal. Lone surrogates become escapes, so any text can be recorded."""
-    return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    """Return one line of a journal. Halves of surrogate pairs become "?", so any text can be recorded."""
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 class Journal:
@@ -41,10 +44,13 @@ class Journal:
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns()}.jsonl"
-        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
-        sync_folder(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+            sync_folder(folder)
+        except OSError as error:
+            raise self._refused(error) from None
         self._dirty = threading.Event()
         self._closing = threading.Event()
         self._failure: OSError | None = None
@@ -66,8 +72,9 @@ class Journal:
             written = os.write(self._fd, line)
         except OSError as error:
             raise self._refused(error) from None
-        if written != len(line):  # a full disk can take half a line: the reader calls it a torn tail
-            raise JournalError("only part of a line could be written; is the disk full?", path=self.path)
+        if written != len(line):  # the reader calls it a torn tail, so nothing may follow it here
+            self._failure = OSError(errno.ENOSPC, "only part of a line fitted (is the disk full?)")
+            raise self._refused(self._failure)
         self._dirty.set()
 
     def close(self) -> None:
@@ -77,20 +84,23 @@ class Journal:
         self._closing.set()
         self._dirty.set()
         self._syncer.join()
+        self._sync()  # what was appended while the thread was in its last sync
         os.close(self._fd)
         if self._failure is not None:
             raise self._refused(self._failure)
 
     def _keep_synced(self) -> None:
-        while not self._closing.is_set():
+        while self._failure is None and not self._closing.is_set():
             self._dirty.wait()
             self._closing.wait(SYNC_SECONDS)
             self._dirty.clear()
-            try:
-                os.fdatasync(self._fd)
-            except OSError as error:
-                self._failure = error
-                return
+            self._sync()
+
+    def _sync(self) -> None:
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            self._failure = self._failure or error
 
     def _refused(self, error: OSError) -> JournalError:
         return JournalError(f"cannot be written: {error.strerror}; trials so far are kept", path=self.path)
@@ -114,10 +124,11 @@ def write_synced(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise JournalError(f"cannot be written: {error.strerror}", path=path) from None
-    sync_folder(path.parent)
 
 
 def raw_lines(path: Path, offset: int = 0) -> Iterator[bytes]:

@@ -5,11 +5,11 @@ Everything is kept in full precision; four decimals are a matter of display.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from evalstats.contract import Outcome, Status
 from evalstats.suite import Case, Suite
@@ -65,7 +65,7 @@ def score_run(suite: Suite, trials: Iterable[Trial], *, cases: Sequence[Case] | 
     by_case: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_case[trial.case_id].append(trial)
-    results = tuple(_score_case(case, by_case[case.id]) for case in (cases or suite.cases))
+    results = tuple(_score_case(case, by_case[case.id]) for case in (suite.cases if cases is None else cases))
     dimensions = _dimension_scores(suite, results)
     aggregate = _aggregate(suite, dimensions)
     lost = Counter(str(t.outcome) for many in by_case.values() for t in many if not t.outcome.usable)
@@ -102,7 +102,8 @@ def _score_case(case: Case, trials: list[Trial]) -> CaseResult:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    # Exact, rounded once: scores of 0.9 have the mean 0.9 and meet a threshold of 0.9.
+    return statistics.mean(map(float, values)) if values else None
 
 
 def _case_run_status(trials: list[Trial], usable: list[Trial], passed: int) -> Status:
@@ -135,11 +136,13 @@ def _dimension_scores(suite: Suite, results: Sequence[CaseResult]) -> dict[str, 
 
 
 def _aggregate(suite: Suite, dimensions: Mapping[str, float | None]) -> float | None:
-    scored = [(d.weight, dimensions[d.name]) for d in suite.dimensions if dimensions[d.name] is not None]
-    total = math.fsum(weight for weight, _ in scored)
-    return (
-        math.fsum(weight * score for weight, score in scored if score is not None) / total if scored else None
-    )
+    scored = [
+        (Fraction(d.weight), Fraction(score))
+        for d in suite.dimensions
+        if (score := dimensions[d.name]) is not None
+    ]
+    total = sum(weight for weight, _ in scored)
+    return float(sum(weight * score for weight, score in scored) / total) if scored else None
 
 
 def _run_status(
@@ -152,8 +155,9 @@ def _run_status(
     below = [
         d.name for d in suite.dimensions if (score := dimensions[d.name]) is not None and score < d.threshold
     ]
-    critical_failed = any(case.critical and case.status is Status.FAIL for case in cases)
-    if critical_failed or below or (aggregate is not None and aggregate < suite.aggregate_threshold):
+    # Without an aggregate no threshold can be met, so every failed case counts.
+    failed = [c for c in cases if c.status is Status.FAIL and (c.critical or aggregate is None)]
+    if failed or below or (aggregate is not None and aggregate < suite.aggregate_threshold):
         return Status.FAIL
     if any(case.status is Status.INCONCLUSIVE for case in cases):
         return Status.INCONCLUSIVE

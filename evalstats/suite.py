@@ -6,6 +6,7 @@ stale hash is only useful when it says *what* is stale.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -169,17 +170,23 @@ def _repeated(values: Iterable[str], pointer: str, what: str) -> list[Problem]:
 
 def _bad_fixture_paths(document: dict[str, Any]) -> list[Problem]:
     return [
-        Problem(f"{pointer}/path", "a fixture path is relative to the repository and stays inside it")
-        for pointer, fixture in _fixture_entries(document)
+        Problem(pointer, "the path of a file is relative to the repository and stays inside it")
+        for pointer, fixture in _files(document)
         if not is_inside_path(fixture["path"])
     ]
 
 
-def _fixture_entries(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    entries = [(f"/fixtures/{i}", fixture) for i, fixture in enumerate(document.get("fixtures", []))]
+def _files(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return (pointer to the path, fixture) for each file the suite stands on; a rubric is one of them."""
+    files = _fixtures(document, "")
     for index, case in enumerate(document["cases"]):
-        entries += [(f"/cases/{index}/fixtures/{i}", f) for i, f in enumerate(case.get("fixtures", []))]
-    return entries
+        files += _fixtures(case, f"/cases/{index}")
+    rubric = document.get("judge", {}).get("rubric")
+    return files + ([("/judge/rubric", {"path": rubric})] if rubric else [])
+
+
+def _fixtures(owner: dict[str, Any], pointer: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(f"{pointer}/fixtures/{i}/path", fixture) for i, fixture in enumerate(owner.get("fixtures", []))]
 
 
 def is_inside_path(path: str) -> bool:
@@ -235,8 +242,8 @@ def hashes(suite: Suite) -> dict[str, str]:
     """Return the five digests: ``raw``, ``canonical``, ``scoring``, ``policy``, ``metadata``."""
     document = suite.document
     scoring = {key: document[key] for key in SCORING_KEYS if key in document}
-    scoring["content"] = _contents(suite, _fixture_entries(document), document.get("judge", {}).get("rubric"))
-    rest = {k: v for k, v in document.items() if k not in (*SCORING_KEYS, *POLICY_KEYS, "fixtures")}
+    scoring["content"] = _contents(suite, _files(document))
+    rest = {key: value for key, value in document.items() if key not in (*SCORING_KEYS, *POLICY_KEYS)}
     return {
         "raw": contract.digest(suite.raw),
         "canonical": contract.canonical_digest(document),
@@ -250,17 +257,13 @@ def case_hashes(suite: Suite) -> dict[str, str]:
     """Return case id -> digest of the case and the content of its own fixtures."""
     result = {}
     for index, case in enumerate(suite.document["cases"]):
-        fixtures = [(f"/cases/{index}/fixtures/{i}", f) for i, f in enumerate(case.get("fixtures", []))]
-        content = _contents(suite, fixtures, None)
+        content = _contents(suite, _fixtures(case, f"/cases/{index}"))
         result[case["id"]] = contract.canonical_digest({"case": case, "content": content})
     return result
 
 
-def _contents(
-    suite: Suite, fixtures: list[tuple[str, dict[str, Any]]], rubric: str | None
-) -> dict[str, str | None]:
-    paths = [fixture["path"] for _, fixture in fixtures] + ([rubric] if rubric else [])
-    return {path: _file_digest(suite.root / path) for path in paths}
+def _contents(suite: Suite, files: list[tuple[str, dict[str, Any]]]) -> dict[str, str | None]:
+    return {file["path"]: _file_digest(suite.root / file["path"]) for _, file in files}
 
 
 def _file_digest(path: Path) -> str | None:
@@ -273,17 +276,17 @@ def _file_digest(path: Path) -> str | None:
 def check_fixtures(suite: Suite) -> None:
     """Raise SuiteError naming every fixture that is missing, outside the repository or changed."""
     found = []
-    for pointer, fixture in _fixture_entries(suite.document):
+    for pointer, fixture in _files(suite.document):
         problem = _fixture_problem(suite.root, fixture)
         if problem:
-            found.append(Problem(f"{pointer}/path", problem))
+            found.append(Problem(pointer, problem))
     if found:
         raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
 
 
 def _fixture_problem(root: Path, fixture: dict[str, Any]) -> str | None:
     path = root / fixture["path"]
-    if not path.resolve().is_relative_to(root):
+    if not Path(os.path.realpath(path)).is_relative_to(root):  # Path.resolve fails on a loop of links
         return f"fixture {fixture['path']!r} is a link that leaves the repository"
     if not path.is_file():
         return (
@@ -306,11 +309,16 @@ def select(suite: Suite, *, archetype: str | None = None, case_ids: Iterable[str
         raise UsageError(
             f"unknown archetype {archetype!r}; known: {known}", path=suite.path, field="--archetype"
         )
-    return tuple(
+    chosen = tuple(
         case
         for case in suite.cases
         if (archetype is None or case.archetype == archetype) and (not wanted or case.id in wanted)
     )
+    if not chosen:
+        raise UsageError(
+            f"none of these cases is of archetype {archetype!r}", path=suite.path, field="--case"
+        )
+    return chosen
 
 
 def load_all(folder: Path) -> tuple[list[Suite], list[DocumentError]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,6 +63,8 @@ class Trial:
     def __post_init__(self) -> None:
         if self.outcome.usable == (self.score is None):
             raise ValueError(f"a trial carries a score exactly when usable: {self.outcome}, {self.score!r}")
+        if self.score is not None and not 0 <= self.score <= 1:
+            raise ValueError(f"a score lies between 0 and 1, got {self.score!r}")
         if not self.outcome.usable and not self.reason:
             raise ValueError(f"an unusable trial ({self.outcome}) needs a reason")
 
@@ -73,7 +75,13 @@ class Trial:
 
     def as_record(self) -> dict[str, Any]:
         """Return the trial as a line of a journal (schema ``trial.v1``)."""
-        return {"kind": "trial", "key": self.key, **asdict(self)}
+        results = [_as_dict(result) for result in self.expectations]
+        return {"kind": "trial", "key": self.key, **_as_dict(self), "expectations": results}
+
+
+def _as_dict(record: Any) -> dict[str, Any]:
+    # Not dataclasses.asdict: its deep copy costs more than all the rest of recording a trial.
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def trial_from_record(record: Mapping[str, Any]) -> Trial:
@@ -109,7 +117,9 @@ def run_seed(run_id: str) -> int:
 
 
 def _digest(*parts: str) -> hashlib._Hash:
-    return hashlib.sha256(b"".join(b"%d:%s" % (len(raw), raw) for raw in (p.encode() for p in parts)))
+    # Half of a surrogate pair, which no UTF-8 can hold, counts as the "?" that a journal writes for it.
+    encoded = [part.encode("utf-8", "replace") for part in parts]
+    return hashlib.sha256(b"".join(b"%d:%s" % (len(raw), raw) for raw in encoded))
 
 
 def _seed(hashed: hashlib._Hash) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer import TyperException
 from typer.core import TyperGroup
 
 from evalstats.errors import UsageError
@@ -40,7 +40,6 @@ def build_app() -> typer.Typer:
     """Return the whole command line. Plain help: rich costs a quarter of a second at every start."""
     from evalstats.cli import database, gates, reports, runs, suites
 
-    plain: dict[str, Any] = {"no_args_is_help": True, "rich_markup_mode": None}
     app = typer.Typer(
         name="evalstats",
         help="Is this change real? From eval runs to reports with honest error bars, and gates.",
@@ -48,15 +47,17 @@ def build_app() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        **plain,
+        no_args_is_help=True,
+        rich_markup_mode=None,
     )
-    app.add_typer(suites.app, name="suite", help="Check and describe a suite.", **plain)
+    group: dict[str, Any] = {"no_args_is_help": True}
+    app.add_typer(suites.app, name="suite", help="Check and describe a suite.", **group)
     app.command("run")(runs.run)
     app.command("runs")(runs.list_runs)
     app.command("ingest")(database.ingest)
-    app.add_typer(database.app, name="db", help="Look after the store.", **plain)
-    app.add_typer(reports.app, name="report", cls=DefaultVerb, help="Build, list and check reports.", **plain)
-    app.add_typer(gates.app, name="gate", cls=GateVerb, help="Judge a report against a policy.", **plain)
+    app.add_typer(database.app, name="db", help="Look after the store.", **group)
+    app.add_typer(reports.app, name="report", cls=DefaultVerb, help="Build, list and check reports.", **group)
+    app.add_typer(gates.app, name="gate", cls=GateVerb, help="Judge a report against a policy.", **group)
     app.command("version")(version)
     return app
 
@@ -80,12 +81,18 @@ def invoke(argv: Sequence[str]) -> int:
         )
     except (typer.Exit, SystemExit) as stop:
         return int(getattr(stop, "exit_code", getattr(stop, "code", 0)) or 0)
-    except Exception as error:
-        if not hasattr(error, "show"):  # a usage error of the parser knows how to print itself
-            raise
-        error.show()
+    except TyperException as error:
+        _explain_usage(error)
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _explain_usage(error: TyperException) -> None:
+    """Say in one line what was wrong with the command; a group without a verb prints its help instead."""
+    where = getattr(getattr(error, "ctx", None), "command_path", "evalstats")
+    message = error.format_message()
+    is_help = message.startswith("Usage:")
+    print(message if is_help else f"{where}: {message} See `{where} --help`.", file=sys.stderr)
 
 
 def configuration(folder: Path) -> dict[str, Any]:
@@ -100,8 +107,3 @@ def configuration(folder: Path) -> dict[str, Any]:
         if (candidate / ".git").exists():
             return {}
     return {}
-
-
-def is_terminal() -> bool:
-    """Return whether a person is watching stderr."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -10,7 +10,9 @@ app = typer.Typer()
 
 
 def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> None:
-    """Load the journals of all runs into the store; doing it twice adds nothing.
+    """Load the journals into the store.
+
+    Doing it twice adds nothing.
 
     Example: evalstats ingest --data data
     """
@@ -25,7 +27,7 @@ def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = F
 
 @app.command()
 def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
-    """Make the store anew from the journals, then put it in place of the old one.
+    """Make the store anew from the journals.
 
     Example: evalstats db rebuild
     """
@@ -36,7 +38,9 @@ def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
 
 @app.command()
 def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> int:
-    """Compare the store with the journals and artifacts; exit 1 when something is missing.
+    """Compare the store with journals and artifacts.
+
+    Exit 1 when something is missing.
 
     Example: evalstats db check --json
     """
@@ -52,7 +56,7 @@ def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = Fa
 
 @app.command()
 def migrate(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
-    """Bring the store to the schema of this version.
+    """Bring the store to this version.
 
     Example: evalstats db migrate
     """

@@ -23,7 +23,9 @@ def decide(
     reports: Reports = None,
     as_json: Json = False,
 ) -> int:
-    """Judge the last run of a report against its history; exit 0, 1, 3 (cannot gate) or 4 (inconclusive).
+    """Judge the last run of a report against its history.
+
+    Exit code: 0 pass, 1 regression, 3 cannot gate, 4 inconclusive.
 
     Example: evalstats gate variance_bands/solver --policy evals/solver/policy.json
     """

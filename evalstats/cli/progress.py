@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any
 
+from evalstats.runner.events import Draining, Event, Killing, Started, TrialFinished
 from evalstats.trials import Trial
 
 PLAIN_SECONDS = 10.0
@@ -50,7 +51,18 @@ class Progress:
         if self.style in (Style.PLAIN, Style.RICH):
             self._say()
 
-    def finished(self, trial: Trial) -> None:
+    def tell(self, event: Event) -> None:
+        """Show one event of the run."""
+        if isinstance(event, TrialFinished):
+            self._finished(event.trial)
+        elif isinstance(event, Draining):
+            self._note(f"stopping: {event.running} running trial(s) will finish; Ctrl-C again kills them")
+        elif isinstance(event, Killing):
+            self._note(f"killing {event.running} running trial(s); they run again on resume")
+        elif isinstance(event, Started) and event.orphans:
+            self._note(f"ended {event.orphans} process(es) that a dead run had left")
+
+    def _finished(self, trial: Trial) -> None:
         """Count one trial that is safely in the journal."""
         self.done[str(trial.status)] += 1
         if self._bar is not None:
@@ -60,6 +72,10 @@ class Progress:
             print(json.dumps(line), file=sys.stderr, flush=True)
         elif self.style is Style.PLAIN and time.monotonic() - self._said >= PLAIN_SECONDS:
             self._say()
+
+    @staticmethod
+    def _note(text: str) -> None:
+        print(f"evalstats: {text}", file=sys.stderr, flush=True)
 
     def _say(self) -> None:
         self._said = time.monotonic()

@@ -36,7 +36,9 @@ def build(
     reports: Reports = None,
     as_json: Json = False,
 ) -> None:
-    """Run a notebook over the store and publish what it says as a new version, if anything changed.
+    """Publish what a notebook says of the store.
+
+    The same inputs give the same content hash, and then no new version is made.
 
     Example: evalstats report variance_bands -p suite=solver
     """
@@ -56,7 +58,7 @@ def build(
 
 @app.command("list")
 def list_versions(data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False) -> None:
-    """List every report version, newest last within a subject.
+    """List every report version.
 
     Example: evalstats report list
     """
@@ -76,7 +78,7 @@ def list_versions(data: Data = DEFAULT_DATA, reports: Reports = None, as_json: J
 def show(
     reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False
 ) -> None:
-    """Print the finding, the headline and the estimates of a report version.
+    """Print what a report version found.
 
     Example: evalstats report show variance_bands/solver
     """
@@ -94,7 +96,9 @@ def show(
 def verify(
     reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False
 ) -> int:
-    """Check every file of a report version against its manifest and chain; exit 1 on any difference.
+    """Check every file of a report version.
+
+    Each is held against the manifest and the chain of versions; exit 1 on any difference.
 
     Example: evalstats report verify variance_bands/solver
     """
@@ -111,7 +115,7 @@ def verify(
 
 @app.command("open")
 def open_page(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None) -> None:
-    """Open the page of a report version in the browser; print its path.
+    """Open a report version in the browser.
 
     Example: evalstats report open variance_bands/solver
     """
@@ -120,3 +124,14 @@ def open_page(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports 
     page = report.resolve(reports_path(data, reports), reference) / "report.html"
     print(page)
     webbrowser.open(page.resolve().as_uri())
+
+
+@app.command("path")
+def page_path(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None) -> None:
+    """Print where the page of a report version lies.
+
+    Example: evalstats report path variance_bands/solver
+    """
+    from evalstats import report
+
+    print(report.resolve(reports_path(data, reports), reference) / "report.html")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
+from evalstats.errors import JournalError
 from evalstats.gate.verdict import GateResult
 from evalstats.journal import encode, sync_folder
 from evalstats.trials import timestamp
@@ -12,14 +14,22 @@ from evalstats.trials import timestamp
 
 def append(result: GateResult, folder: Path) -> Path:
     """Append the decision to ``<folder>/<suite>.jsonl`` and bring it to disk; return the file."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{result.suite}.jsonl"
     line = encode({"decided_at": timestamp(), **result.as_record()})
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _append_synced(path, line)
+        sync_folder(folder)
+    except OSError as error:
+        raise JournalError(f"the decision cannot be recorded: {error.strerror}", path=path) from None
+    return path
+
+
+def _append_synced(path: Path, line: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(fd, line)
+        if os.write(fd, line) != len(line):
+            raise OSError(errno.ENOSPC, "only part of a line fitted (is the disk full?)")
         os.fsync(fd)
     finally:
         os.close(fd)
-    sync_folder(folder)
-    return path

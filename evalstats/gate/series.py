@@ -17,6 +17,7 @@ DEFAULT_IDENTITY = (
     "cli_version",
 )
 DEFAULT_MAX_INFRASTRUCTURE = 0.10
+NO_VALUE = "an arm is missing, has no usable trial or, for lift, leaves no headroom"
 
 Rows = dict[str, dict[str, Any]]  # arm -> row of the report's series, within one group
 
@@ -43,15 +44,33 @@ class Point:
 def points(series: list[dict[str, Any]], policy: dict[str, Any]) -> list[Point]:
     """Return one point per run group, oldest first; one that lacks an arm has no value."""
     groups: dict[str, Rows] = {}
-    for row in sorted(series, key=lambda row: (row["started_at"], row["group_id"])):
+    for row in sorted(series, key=lambda row: (row["started_at"].removesuffix("Z"), row["group_id"])):
         groups.setdefault(row["group_id"], {})[row["arm"]] = row
     arms = followed_arms(policy)
     followed = [used for rows in groups.values() if (used := {a: rows[a] for a in sorted(arms) if a in rows})]
-    off_scores = [rows[Arm.SKILL_OFF]["score"] for rows in followed if Arm.SKILL_OFF in rows]
-    # Lift divides by the failures of the *pooled* off arm: a single run's own would add its noise.
-    headroom = 1 - fmean([score for score in off_scores if score is not None] or [1.0])
     keys = policy.get("identity", DEFAULT_IDENTITY)
+    headroom = _headroom(followed, keys)
     return [_point(rows, _value(rows, policy, headroom), keys) for rows in followed]
+
+
+def _headroom(followed: list[Rows], keys: tuple[str, ...]) -> float:
+    """Return the failure rate of the off arm, pooled over the real runs of the newest identity.
+
+    Lift divides by it: a single run's own would add its noise.
+    """
+    off = [rows[Arm.SKILL_OFF] for rows in followed if Arm.SKILL_OFF in rows]
+    scores = [
+        row["score"]
+        for row in off
+        if row["score"] is not None
+        and not row["is_mock"]
+        and _identity(row, keys) == _identity(off[-1], keys)
+    ]
+    return 1 - fmean(scores or [1.0])
+
+
+def _identity(row: dict[str, Any], keys: tuple[str, ...]) -> dict[str, str | None]:
+    return {key: row["identity"].get(key) for key in keys}
 
 
 def followed_arms(policy: dict[str, Any]) -> set[str]:
@@ -78,7 +97,7 @@ def _point(rows: Rows, value: float | None, keys: tuple[str, ...]) -> Point:
         group_id=used[0]["group_id"],
         started_at=used[0]["started_at"],
         value=value,
-        identity={key: used[0]["identity"].get(key) for key in keys},
+        identity=_identity(used[0], keys),
         n_cases=min(row["n_cases"] for row in used),
         seed=used[0]["seed"],
         is_mock=any(row["is_mock"] for row in used),
@@ -98,6 +117,8 @@ def history(
     first = candidate[0]
     seeds = {point.seed for point in candidate} - {None}
     for point in reversed(earlier):
+        if len(kept) == policy["history"]["window"]:
+            break
         changed = [key for key, value in first.identity.items() if point.identity[key] != value]
         if changed:
             notes.append(f"the history begins after {point.group_id}: {', '.join(changed)} changed")
@@ -108,12 +129,12 @@ def history(
         else:
             kept.append(point)
             seeds |= {point.seed} - {None}
-    return list(reversed(kept[: policy["history"]["window"]])), notes
+    return list(reversed(kept)), notes
 
 
 def _refusal(point: Point, candidate: Point, policy: dict[str, Any], seeds: set[int | None]) -> str | None:
     if point.value is None:
-        return "an arm is missing or has no usable trial"
+        return NO_VALUE
     if point.is_mock:
         return "it is a mock run"
     if point.infrastructure_rate > policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE):

@@ -8,8 +8,8 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.contract import GateVerdict
-from evalstats.errors import ReportError, SuiteError
-from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, Point, history, points
+from evalstats.errors import Problem, ReportError, SuiteError, UsageError
+from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, NO_VALUE, Point, history, points
 from evalstats.report import resolve
 from evalstats.stats.decisions import Decision, Rule, three_verdict
 
@@ -19,6 +19,7 @@ EXIT_CODES = {
     GateVerdict.CANNOT_GATE: 3,
     GateVerdict.INCONCLUSIVE: 4,
 }
+DEFAULT_RERUNS = 3
 WIDEST_DETECTABLE = 2.0  # margins: a gate that sees no drop below this cannot gate (STATS, section 6)
 
 
@@ -56,6 +57,8 @@ def read_policy(path: Path) -> dict[str, Any]:
     """Return a valid policy. Raises SuiteError with every problem of the file."""
     document, text = contract.read_json(path)
     found = contract.problems(document, "policy.v1")
+    if not found and document["history"]["window"] < document["history"]["minimum"]:
+        found = [Problem("/history/window", "a window below the minimum can never be gated; widen it")]
     if found:
         raise SuiteError(path, contract.with_lines(found, text))
     return dict(document)
@@ -81,8 +84,11 @@ def decide(report: dict[str, Any], policy: dict[str, Any], *, reruns: int = 1) -
     policy : dict
         A document of schema ``policy.v1``.
     reruns : int
-        How many of the last runs are the candidate (1 to ``policy.reruns``).
+        How many of the last runs are the candidate (1 to ``policy.reruns``). Raises UsageError outside.
     """
+    looks = policy.get("reruns", DEFAULT_RERUNS)
+    if not 1 <= reruns <= looks:
+        raise UsageError(f"{reruns} runs as the candidate; the policy allows 1 to {looks}", field="--reruns")
     name = report["data"]["suite_id"]
     base = {"suite": policy["suite"], "statistic": policy["statistic"], "margin": policy["margin"]}
     if name != policy["suite"]:
@@ -108,8 +114,11 @@ def _refusals(
 ) -> list[str]:
     """Return every reason why this candidate cannot be judged at all."""
     found = [reason for point in candidate for reason in _point_refusals(point, report, policy)]
-    if len({point.seed for point in candidate}) < len(candidate):
+    seeds = [point.seed for point in candidate if point.seed is not None]
+    if len(set(seeds)) < len(seeds):
         found.append("the candidate's runs share a seed: a replica is not another look")
+    if any(point.identity != candidate[0].identity for point in candidate):
+        found.append("the candidate's runs differ in identity: they are not looks at one thing")
     unit, need = policy["history"].get("unit", "run"), policy["history"]["minimum"]
     have = len({point.night for point in past}) if unit == "night" else len(past)
     if have < need:
@@ -125,7 +134,7 @@ def _point_refusals(point: Point, report: dict[str, Any], policy: dict[str, Any]
         f"{point.infrastructure_rate:.0%} of its trials failed for infrastructure (limit {limit:.0%})": (
             point.infrastructure_rate > limit
         ),
-        "an arm is missing or has no usable trial": point.value is None,
+        NO_VALUE: point.value is None,
         f"it ran {point.n_cases} of {cases} cases": point.n_cases < cases,
     }
     return [f"{point.group_id}: {reason}" for reason, refused in checks.items() if refused]
@@ -145,7 +154,7 @@ def _judged(
         margin=policy["margin"],
         alpha=policy["alpha"],
         power=policy.get("power", 0.80),
-        looks=policy.get("reruns", 3),
+        looks=policy.get("reruns", DEFAULT_RERUNS),
     )
     before = [p.value for p in past if p.value is not None]
     if max(before) == min(before):

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.contract import Status, Verdict
+from evalstats.errors import UsageError
 
 SUPPRESSION = "Constraint: Do NOT load additional skills or plugins. Work only with base agent capabilities."
 
@@ -23,7 +24,12 @@ def delta_scorecard(
         UTC time of writing.
     difference : dict or None
         The paired difference with its interval, as a row of an Estimate; None when it was not estimated.
+
+    Raises UsageError when the records are of different suites.
     """
+    if on["suite"]["id"] != off["suite"]["id"]:
+        names = f"{on['suite']['id']} and {off['suite']['id']}"
+        raise UsageError(f"the two runs are of different suites, {names}; run both arms of one suite")
     cases_on = {case["id"]: case for case in on["case_results"]}
     cases_off = {case["id"]: case for case in off["case_results"]}
     ids = [*cases_on, *(case_id for case_id in cases_off if case_id not in cases_on)]

@@ -7,6 +7,7 @@ words stand at pixels, so nothing moves with the fonts of a machine.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ import altair as alt
 from evalstats.report import theme
 
 Row = Mapping[str, Any]
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 PIXELS = None  # the scale of things that are placed, not measured
 
 
@@ -85,6 +87,7 @@ class Canvas:
         """Add one mark per row. The name must be new on this canvas; no rows, no layer."""
         if not rows:
             return
+        name = "m_" + _NOT_A_NAME.sub("_", name)  # Vega would rename it, and the marks could not be counted
         if name in self.marks:
             raise ValueError(f"layer {name!r} stands twice")
         self.marks[name] = len(rows)

@@ -29,7 +29,11 @@ def visible(text: object) -> str:
 def _shown(character: str) -> str:
     if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return character
-    return character.encode("ascii", "backslashreplace").decode() if ord(character) > 127 else repr(character)[1:-1]
+    return (
+        character.encode("ascii", "backslashreplace").decode()
+        if ord(character) > 127
+        else repr(character)[1:-1]
+    )
 
 
 def shortened(text: object, length: int) -> str:
@@ -190,7 +194,9 @@ class Table:
         self.columns = [self._column(column) for column in asked]
 
     def _column(self, asked: Column | str) -> Column:
-        name, title, style = (asked.name, asked.title, asked.format) if isinstance(asked, Column) else (asked, "", "")
+        name, title, style = (
+            (asked.name, asked.title, asked.format) if isinstance(asked, Column) else (asked, "", "")
+        )
         if name not in self.frame.columns:
             known = ", ".join(map(str, self.frame.columns))
             raise ValueError(f"table {self.name!r} has no column {name!r}; known: {known}")

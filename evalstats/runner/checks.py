@@ -6,9 +6,34 @@ from collections.abc import Iterator, Sequence
 
 from evalstats import contract
 from evalstats.contract import Arm
+from evalstats.contract import ExpectationType as Type
 from evalstats.errors import Problem, SuiteError
-from evalstats.runner import commands, expectations
-from evalstats.suite import Case, Suite, is_inside_path
+from evalstats.runner import commands, evidence, expectations
+from evalstats.suite import Case, Expectation, Suite, is_inside_path
+
+_NEEDS_TARGET = {
+    Type.FILE_EXISTS,
+    Type.FILE_ABSENT,
+    Type.ARTIFACT_CONTAINS,
+    Type.JSON_PATH,
+    Type.SCHEMA_VALID,
+}
+_NEEDS_TEXT = {
+    Type.STDOUT_CONTAINS,
+    Type.STDERR_CONTAINS,
+    Type.STDOUT_CONTAINS_AUTO_DETECT,
+    Type.ARTIFACT_CONTAINS,
+    Type.REGEX,
+    Type.NOT_CONTAINS,
+    Type.RESOURCE_PRESENT,
+    Type.NO_RESOURCE,
+    Type.CITES_CARD,
+    Type.CITES_RECIPE,
+    Type.CITES_PATH,
+    Type.ARGUMENT_PRESENT,
+    Type.ARGUMENT_ABSENT,
+    Type.IMPORT_SYNTAX_MATCH,
+}
 
 
 def check_cases(suite: Suite, cases: Sequence[Case], arms: Sequence[Arm]) -> None:
@@ -42,6 +67,45 @@ def _inputs(suite: Suite, case: Case, index: int, arms: Sequence[Arm]) -> list[P
 
 def _expectations(case: Case, index: int) -> Iterator[Problem]:
     for number, expectation in enumerate(case.expectations):
-        for field, what in expectations.problems(expectation):
+        for field, what in _faults(expectation):
             pointer = f"/cases/{index}/expectations/{number}/{field}"
             yield Problem(pointer, f"case {case.id!r}, {expectation.type} expectation {number}: {what}")
+
+
+def _faults(expectation: Expectation) -> Iterator[tuple[str, str]]:
+    """Yield (field, what is wrong with it) for an expectation that no trial could be checked against."""
+    kind, value = expectation.type, expectation.value
+    if kind in _NEEDS_TARGET and not expectation.target:
+        yield "target", "is missing"
+    if kind in _NEEDS_TEXT and not _is_text(value):
+        yield "value", "is not a text to look for"
+    elif kind is Type.REGEX:
+        yield from _pattern_fault(str(value))
+    yield from _value_faults(expectation)
+
+
+def _value_faults(expectation: Expectation) -> Iterator[tuple[str, str]]:
+    kind, value = expectation.type, expectation.value
+    if kind is Type.EXIT_CODE and not (value is None or _is_number(value)):
+        yield "value", "is not an exit code"
+    if kind is Type.SCORE_AT_LEAST and expectation.threshold is None and not _is_number(value):
+        yield "threshold", "is missing"
+    if kind is Type.SCHEMA_VALID and expectation.target != "suite" and not isinstance(value, str):
+        yield "value", "names no schema"
+    if kind in (Type.JSON_PATH, Type.SCORE_AT_LEAST) and evidence.steps(expectation.target or "$") is None:
+        yield "target", "is not a path such as $.a.b[0] or a.b.0"
+
+
+def _pattern_fault(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        expectations.pattern(text)
+    except ValueError as error:
+        yield "value", str(error)
+
+
+def _is_text(value: object) -> bool:
+    return (isinstance(value, str) and value != "") or _is_number(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,9 @@ TRIAL_MARK = "EVALSTATS_TRIAL"
 
 # Below the trial's own folder. Only HOME and TMPDIR are made: the others appear when something needs them.
 _HOME = "/home"
-_TEMPORARY = "/tmp"  # noqa: S108 (a name below the trial's folder)
+_TEMPORARY = "/tmp"
+_MADE = (_HOME, _TEMPORARY)
+_PRIVATE_FOLDER = stat.S_IFDIR | 0o700
 _PRIVATE = {
     "HOME": _HOME,
     "TMPDIR": _TEMPORARY,
@@ -90,24 +93,43 @@ class Environment:
             env[HOOKS_DISABLED] = "1"
         return env
 
-    def make_folders(self, spec: TrialSpec, scratch: str) -> None:
-        """Make the private folders; the files of the arm appear under HOME, at the paths the suite names."""
-        os.mkdir(scratch, 0o700)
-        os.mkdir(scratch + _HOME, 0o700)
-        os.mkdir(scratch + _TEMPORARY, 0o700)
+    def files(self, spec: TrialSpec, scratch: str) -> None:
+        """Put the files of the arm under HOME, at the paths that the suite names."""
         for name in commands.arm_section(self.plan.suite, spec.arm).get("files", ()):
             _place(self.plan.suite.root / name, Path(scratch + _HOME, name))
 
 
-def remove_folders(scratch: str) -> bool:
-    """Remove the folders of a trial that left nothing in them; return False when something is in the way."""
+class Scratch:
+    """The private folders of trials. One that a trial left as it was is handed on: cheaper than a new one."""
+
+    def __init__(self) -> None:
+        self._untouched: list[str] = []
+
+    def open(self, folder: str) -> None:
+        """Make ``folder`` with its private folders, all empty."""
+        if self._untouched:
+            os.rename(self._untouched.pop(), folder)
+            return
+        os.mkdir(folder, 0o700)
+        for below in _MADE:
+            os.mkdir(folder + below, 0o700)
+
+    def close(self, folder: str) -> bool:
+        """Take ``folder`` back if nothing was changed in it; return False when it has to be removed."""
+        if not _is_untouched(folder):
+            return False
+        self._untouched.append(folder)
+        return True
+
+
+def _is_untouched(folder: str) -> bool:
     try:
-        os.rmdir(scratch + _HOME)
-        os.rmdir(scratch + _TEMPORARY)
-        os.rmdir(scratch)
+        return len(os.listdir(folder)) == len(_MADE) and all(
+            os.lstat(folder + below).st_mode == _PRIVATE_FOLDER and not os.listdir(folder + below)
+            for below in _MADE
+        )
     except OSError:
         return False
-    return True
 
 
 def remove_tree(folder: str) -> None:

@@ -59,9 +59,9 @@ class Sweeper:
         Returns how many processes were left: all that were alive when the command ended alone; of a command
         that was killed with its group, those outside the group. None where they cannot be seen.
         """
-        left, found = self._left(mark), set()
+        left = self._left(mark)
         give_up = time.monotonic() + PATIENCE_SECONDS
-        found.update(pid for pid in left if ended_alone or _group(pid) != child.pid)
+        found = {pid for pid in left if ended_alone or _group(pid) != child.pid}
         with contextlib.suppress(OSError):  # safe: an unreaped leader keeps its group's number taken
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
@@ -174,6 +174,6 @@ def _read(path: str) -> bytes:
 
 def _set_subreaper(on: bool) -> bool:
     try:
-        return ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) == 0
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0) == 0)
     except (OSError, AttributeError):
         return False

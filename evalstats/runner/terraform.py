@@ -17,8 +17,8 @@ def has_resource(text: str, address: str) -> bool:
     A data source (``data.type.name``) and a longer type (``type_v2``) do not count.
     """
     kind, _, name = address.partition(".")
-    block = rf'\bresource\s+"{re.escape(kind)}"\s+"{re.escape(name)}{"" if name else "[^"}'
-    block += '"' if name else '"]+"'
+    quoted = re.escape(name) if name else '[^"]+'
+    block = rf'\bresource\s+"{re.escape(kind)}"\s+"{quoted}"'
     named = re.escape(name) + r"(?![A-Za-z0-9_-])" if name else r"[A-Za-z_]"
     dotted = rf"(?:^|[^A-Za-z0-9_./-]){re.escape(kind)}\.{named}"
     return re.search(f"{block}|{dotted}", text, re.MULTILINE) is not None
@@ -40,8 +40,9 @@ def has_argument(text: str, name: str, resource: str | None = None) -> bool:
 
 
 def has_import(text: str, resource: str) -> bool:
-    """Return whether a resource is imported: a ``terraform import type.name id`` line or an ``import`` block."""
-    address = rf"{re.escape(resource)}{r'\.[A-Za-z_]\S*' if '.' not in resource else r'(?![A-Za-z0-9_-])\S*'}"
+    """Return whether a resource is imported: by ``terraform import type.name id``, or an ``import`` block."""
+    rest = r"(?![A-Za-z0-9_-])\S*" if "." in resource else r"\.[A-Za-z_]\S*"
+    address = re.escape(resource) + rest
     line = rf"\bterraform\s+import\s+(?:-\S+\s+)*['\"]?{address}[ \t]+\S"
     block = rf"\bimport\s*\{{[^}}]*\bto\s*=\s*{address}"
     return re.search(f"{line}|{block}", text) is not None

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import nctdtr, ndtri, stdtr, stdtrit
 
@@ -41,6 +40,12 @@ class Rule:
     alpha: float = 0.05
     power: float = 0.80
     looks: int = 3
+
+    def __post_init__(self) -> None:
+        if not (self.margin > 0 and 0 < self.alpha < 0.5 and 0.5 < self.power < 1 and self.looks >= 1):
+            raise ValueError(
+                f"a rule needs margin > 0, alpha in (0, 0.5), power in (0.5, 1) and looks >= 1, got {self}"
+            )
 
     @property
     def fraction(self) -> float:
@@ -124,6 +129,8 @@ def three_verdict(history: ArrayLike, candidate: ArrayLike, rule: Rule, *, indep
         raise ValueError(
             f"three_verdict needs 2 runs of history and 1 candidate, got {past.size}, {new.size}"
         )
+    if independent < 1:
+        raise ValueError(f"independent must be at least 1, got {independent!r}")
     std_error = past.std(ddof=1) * sqrt(1 / min(independent, new.size) + 1 / past.size)
     drop = float(past.mean() - new.mean())
     df, t_pass = past.size - 1, stdtrit(past.size - 1, 0.90)
@@ -164,9 +171,11 @@ def blocking_probability(true_drop: float, std_error: float, df: int, rule: Rule
 
 def detectable_drop(std_error: float, df: int, rule: Rule) -> float:
     """Return the smallest true drop that one look blocks with the promised power."""
-    low, high = 0.0, block_threshold(std_error, df, rule) + 20 * std_error
+    low, high = 0.0, block_threshold(std_error, df, rule)
+    while blocking_probability(high, std_error, df, rule) < rule.power and std_error > 0:
+        high *= 2
     for _ in range(60):  # bisection: the chance rises with the drop
         middle = (low + high) / 2
         enough = blocking_probability(middle, std_error, df, rule) >= rule.power
         low, high = (low, middle) if enough else (middle, high)
-    return float(np.float64(high))
+    return float(high)

@@ -282,9 +282,10 @@ def _one_way(values: FloatArray, clusters: ArrayLike) -> _OneWay:
     if n_clusters < 2 or n == n_clusters:
         reason = "one cluster" if n_clusters == 1 else "one element in each cluster" if n else "no scores"
         return _OneWay(nan, nan, nan, n_clusters, f"{reason}: nothing to compare")
-    means = np.bincount(codes, weights=values) / sizes
-    between = float((sizes * (means - values.mean()) ** 2).sum()) / (n_clusters - 1)
-    within = float((centred(values, codes) ** 2).sum()) / (n - n_clusters)
+    inside = centred(values, codes)
+    across = centred(values, np.zeros_like(codes)) - inside  # each element's cluster mean less the grand mean
+    between = float((across**2).sum()) / (n_clusters - 1)
+    within = float((inside**2).sum()) / (n - n_clusters)
     typical = (n - float((sizes**2).sum()) / n) / (n_clusters - 1)
     problem = "" if within > 0 else "no variance within clusters: no interval"
     return _OneWay(between, within, typical, n_clusters, problem)

@@ -29,7 +29,7 @@ from evalstats.stats.results import (
     FloatArray,
     Test,
     check_choice,
-    check_scores,
+    check_pairs,
     undefined,
 )
 from evalstats.stats.smoothed_bootstrap import dp25
@@ -108,7 +108,7 @@ def paired_difference(
     >>> paired_difference(pairs, rng=np.random.default_rng(1)).method
     'Newcombe, paired'
     """
-    new, old = _matched(pairs.candidate, pairs.baseline)
+    new, old = check_pairs(pairs.candidate, pairs.baseline)
     refusal = _refusal(new.size, pairs.unmatched)
     if refusal:
         return undefined(
@@ -163,7 +163,7 @@ def paired_t(
     >>> print(paired_t([1, 1, 0.5, 1], [0.5, 1, 0, 0]))
     difference of mean scores 0.5 [-0.1496, 1.15] at level 0.95 (paired t on cases, SUPER, 4 cases, 8 trials)
     """
-    new, old = _matched(candidate, baseline)
+    new, old = check_pairs(candidate, baseline)
     found = case_mean(new - old, clusters=clusters, level=level)
     return replace(
         found,
@@ -210,7 +210,7 @@ def paired_t_test(
     the mean difference is 0: p = 0.09172, two-sided (paired t on cases, statistic 2.449)
     """
     check_choice("alternative", alternative, ("two-sided", "greater", "less"))
-    new, old = _matched(candidate, baseline)
+    new, old = check_pairs(candidate, baseline)
     found = mean_error(new - old, clusters)
     t = found.mean / found.std_error if found.std_error > 0 else nan
     df = max(found.df, 1)
@@ -254,13 +254,6 @@ def _by_dp25(pairs: Pairs, rng: np.random.Generator, reps: int, level: float) ->
     found = dp25(pairs.candidate, pairs.baseline, rng=rng, clusters=pairs.clusters, reps=reps, level=level)
     wide = ("few graded differences: DP.25 is wider than needed",) if pairs.graded else ()
     return replace(found, caveats=found.caveats + wide)
-
-
-def _matched(candidate: ArrayLike, baseline: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    new, old = check_scores(candidate), check_scores(baseline)
-    if new.size != old.size:
-        raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
-    return new, old
 
 
 def _refusal(n_pairs: int, unmatched: int) -> str:

@@ -174,6 +174,14 @@ def check_scores(scores: ArrayLike) -> FloatArray:
     return values
 
 
+def check_pairs(candidate: ArrayLike, baseline: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of both arms, shape (n,) each, the same case at the same place."""
+    new, old = check_scores(candidate), check_scores(baseline)
+    if new.size != old.size:
+        raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
+    return new, old
+
+
 def check_counts(passed: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
     """Return both as whole numbers of one shape with 0 <= passed <= trials, or name the first that is not."""
     c, n = np.asarray(passed, dtype=np.float64), np.asarray(trials, dtype=np.float64)

@@ -29,7 +29,7 @@ from evalstats.stats.results import (
     FloatArray,
     check_clusters,
     check_level,
-    check_scores,
+    check_pairs,
     t_quantile,
     undefined,
 )
@@ -85,7 +85,7 @@ def dp25(
     >>> -1 < record.conf_low < record.estimate < record.conf_high < 1
     True
     """
-    new, old = check_scores(candidate), check_scores(baseline)
+    new, old = check_pairs(candidate, baseline)
     check_level(level)
     n_clusters = int(check_clusters(clusters, new.size).max(initial=-1)) + 1
     known = _known(new.size, None if clusters is None else n_clusters, level)

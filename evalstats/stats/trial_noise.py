@@ -65,7 +65,7 @@ class WithinCases:
         values = check_scores(scores)
         codes = check_clusters(cases, values.size)
         trials = np.bincount(codes).astype(np.float64)
-        squares = np.bincount(codes, weights=centred(values, codes) ** 2)
+        squares = np.bincount(codes, weights=centred(values, codes) ** 2).astype(np.float64)
         variances = np.divide(squares, trials - 1, out=np.full_like(squares, nan), where=trials > 1)
         return cls(variances=variances, trials=trials, dfs=trials - 1)
 

@@ -31,20 +31,19 @@ LAKE_MARKER = "lake.json"
 LAKE_FORMAT = "evalstats-lake.v1"
 LAKE_TABLES = ("runs", "cases", "trials", "expectations", "dimension_scores")
 
-_QUIET = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",
+_Config = dict[str, str | bool | int | float | list[str]]
+_QUIET: _Config = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
 }
-_HARDENED = _QUIET | {"enable_external_access": "false", "lock_configuration": "true"}
+_HARDENED: _Config = _QUIET | {"enable_external_access": False, "lock_configuration": True}
 # Older DuckDB versions can read what this one writes.
-_NEW_FILE = _HARDENED | {"storage_compatibility_version": "v1.4.0"}
+_NEW_FILE: _Config = _HARDENED | {"storage_compatibility_version": "v1.4.0"}
 
 
-def connect(
-    path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS
-) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS) -> duckdb.DuckDBPyConnection:
     """Return a hardened connection to the database file, or folder of Parquet, at ``path``.
 
     A missing file is created and a file of an older schema brought up to date, unless ``read_only``.
@@ -191,11 +190,17 @@ def _expected_catalog() -> list[Any]:
         return _catalog(connection)
 
 
-def in_memory(**config: Any) -> duckdb.DuckDBPyConnection:
+def in_memory() -> duckdb.DuckDBPyConnection:
     """Return a connection to an empty store that lives in memory."""
-    connection = duckdb.connect(config=_QUIET | config)
+    connection = duckdb.connect(config=_QUIET)
     migrate(connection, Path(":memory:"))
     return connection
+
+
+def enum_values() -> dict[str, list[str]]:
+    """Return the words of each enumeration as the SQL schema spells them, in its order."""
+    with contextlib.closing(in_memory()) as connection:
+        return dict(connection.execute(sql.statement("queries/enum_values")).fetchall())
 
 
 # --- a folder of Parquet -------------------------------------------------------------------------
@@ -204,7 +209,8 @@ def in_memory(**config: Any) -> duckdb.DuckDBPyConnection:
 def _connect_lake(folder: Path) -> duckdb.DuckDBPyConnection:
     _verify_lake(folder)
     place = str(folder.resolve())
-    connection = in_memory(allowed_directories=[place])
+    connection = in_memory()
+    connection.execute(sql.statement("lake/allow"), {"folder": place})
     connection.execute(sql.statement("lake/where"), {"folder": glob.escape(place)})
     connection.execute(sql.statement("lake/lock"))
     for table in LAKE_TABLES:

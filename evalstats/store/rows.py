@@ -45,7 +45,12 @@ _MANIFEST: tuple[tuple[str, str, type], ...] = (
     ("is_mock", "/is_mock", bool),
     ("trials_per_case", "/trials_per_case", int),
 )
-_SAID = {str: "text", int: "a whole number", bool: "true or false", datetime: "a UTC time like 2026-01-31T12:00:00Z"}
+_SAID = {
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    datetime: "a UTC time like 2026-01-31T12:00:00Z",
+}
 _ARROW = {int: _WHOLE, bool: _FLAG, datetime: _MOMENT}
 
 _PLAIN_TRIAL = {
@@ -104,45 +109,47 @@ def run_table(row: Mapping[str, Any]) -> pa.Table:
     return _table({name: [row[name]] for name in kinds}, kinds)
 
 
-def case_table(manifest: Mapping[str, Any], run_id: str) -> pa.Table:
+def case_table(manifest: Mapping[str, Any], run_id: str, path: Path) -> pa.Table:
     """Return the rows of ``cases``: the digests that the manifest holds, or none."""
     hashes = manifest.get("case_hashes") or {}
+    if not isinstance(hashes, Mapping) or not all(isinstance(digest, str) for digest in hashes.values()):
+        raise JournalError("must map case ids to digests", path=path, field="/case_hashes")
     columns = {"run_id": [run_id] * len(hashes), "case_id": list(hashes), "case_hash": list(hashes.values())}
     return _table(columns, dict.fromkeys(columns, _TEXT))
 
 
-def trial_table(trials: Sequence[Trial]) -> pa.Table:
-    """Return the rows of ``trials``, one a trial."""
-    columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in trials] for name in _PLAIN_TRIAL}
-    columns["trial_key"] = [t.key for t in trials]
-    columns["usable"] = [t.outcome.usable for t in trials]
-    columns["started_at"] = [moment(t.started_at) for t in trials]
+def trial_table(trials: Mapping[str, Trial]) -> pa.Table:
+    """Return the rows of ``trials``, one a trial; ``trials`` maps trial keys to trials."""
+    each = trials.values()
+    columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in each] for name in _PLAIN_TRIAL}
+    columns["trial_key"] = list(trials)
+    columns["usable"] = [t.outcome.usable for t in each]
+    columns["started_at"] = [moment(t.started_at) for t in each]
     for stream in ("stdout", "stderr", "transcript"):
-        columns[f"{stream}_sha256"] = [t.artifacts.get(stream) for t in trials]
+        columns[f"{stream}_sha256"] = [t.artifacts.get(stream) for t in each]
     return _table(columns, _PLAIN_TRIAL | {"usable": _FLAG, "started_at": _MOMENT})
 
 
-def expectation_table(trials: Sequence[Trial]) -> pa.Table:
+def expectation_table(trials: Mapping[str, Trial]) -> pa.Table:
     """Return the rows of ``expectations``: one per trial and expectation."""
-    pairs = [(t, t.key, e) for t in trials for e in t.expectations]
-    columns: dict[str, list[Any]] = {
-        "trial_key": [key for _, key, _ in pairs],
-        "run_id": [t.run_id for t, _, _ in pairs],
-        "case_id": [t.case_id for t, _, _ in pairs],
-        "idx": [e.index for _, _, e in pairs],
-        "type": [e.type for _, _, e in pairs],
-        "required": [e.required for _, _, e in pairs],
-        "passed": [e.passed for _, _, e in pairs],
-        "detail": [e.detail for _, _, e in pairs],
-    }
-    return _table(columns, {"idx": _WHOLE, "required": _FLAG, "passed": _FLAG})
+    rows = [
+        (key, t.run_id, t.case_id, e.index, e.type, e.required, e.passed, e.detail)
+        for key, t in trials.items()
+        for e in t.expectations
+    ]
+    names = ("trial_key", "run_id", "case_id", "idx", "type", "required", "passed", "detail")
+    return _table(_columns(names, rows), {"idx": _WHOLE, "required": _FLAG, "passed": _FLAG})
 
 
-def dimension_table(trials: Sequence[Trial]) -> pa.Table:
+def dimension_table(trials: Mapping[str, Trial]) -> pa.Table:
     """Return the rows of ``dimension_scores``: one per trial and dimension."""
-    rows = [(t.key, t.run_id, name, score) for t in trials for name, score in t.dimension_scores.items()]
+    rows = [(key, t.run_id, *pair) for key, t in trials.items() for pair in t.dimension_scores.items()]
     names = ("trial_key", "run_id", "dimension", "score")
-    return _table({name: [row[i] for row in rows] for i, name in enumerate(names)}, {"score": _NUMBER})
+    return _table(_columns(names, rows), {"score": _NUMBER})
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
 def _table(columns: Mapping[str, list[Any]], kinds: Mapping[str, pa.DataType]) -> pa.Table:

@@ -15,6 +15,7 @@ from evalstats.stats.results import (
     check_count,
     check_counts,
     check_level,
+    check_pairs,
     check_scores,
     undefined,
 )
@@ -137,6 +138,7 @@ def test_checks_pass_what_is_right():
         (lambda: check_scores([[1.0]]), r"flat vector, got shape \(1, 1\)"),
         (lambda: check_scores([1.0, nan]), "finite, got .*nan"),
         (lambda: check_scores([inf]), "finite, got .*inf"),
+        (lambda: check_pairs([1.0], [1.0, 0.0]), "same cases, got 1 and 2"),
         (lambda: check_counts(5, 4), "got 5.0 of 4.0"),
         (lambda: check_counts(-1, 4), "got -1.0 of 4.0"),
         (lambda: check_counts([1, 2.5], [4, 4]), "got 2.5 of 4.0"),

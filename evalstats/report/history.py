@@ -1,0 +1,352 @@
+"""Runs in their order with the band in which the next should fall, and cases over those runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from evalstats.contract import Arm
+from evalstats.report import tables, theme
+from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.forest import tick_labels, ticks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PANEL, _HEAD, _GAP, _FOOT = 150.0, 30.0, 14.0, 26.0
+_TREATED = (Arm.SKILL_ON, Arm.CONTEXT_ON, Arm.CANDIDATE)  # drawn first, in blue
+_LISTED = 6  # cases named beside the strip
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One arm: its values in order (x from 1), and what is known of its band."""
+
+    arm: str
+    head: str
+    values: tuple[float, ...]
+    labels: tuple[str, ...]
+    band: tuple[float, float, float] | None  # low, centre, high
+
+    @property
+    def paint(self) -> str:
+        """Return the colour of the arm."""
+        return theme.ON if self.arm in _TREATED else theme.SOFT
+
+    def outside(self, value: float) -> bool:
+        """Return whether a value lies outside the band."""
+        return self.band is not None and not self.band[0] <= value <= self.band[2]
+
+
+def run_chart(
+    series: pd.DataFrame,
+    bands: pd.DataFrame,
+    *,
+    value: str = "score",
+    name: str = "runs",
+    title: str = "Runs in order, with the band for the next one",
+) -> Figure:
+    """Is the latest run unusual? Every run in its order, per arm, with the prediction band and its centre.
+
+    Parameters
+    ----------
+    series : pandas.DataFrame
+        One row per run and arm: ``arm``, ``started_at``, ``n_cases`` and the column ``value``.
+    bands : pandas.DataFrame
+        An estimate frame with one row per ``arm``: centre and limits of the band.
+    value : str
+        The number of a run that is drawn. Runs where it is unknown are counted in the reading.
+    name, title : str
+        File name and title of the figure.
+    """
+    by_arm = {str(row["arm"]): row for row in tables.rows(bands)}
+    if len(by_arm) != len(bands):
+        raise ValueError("bands must have one row per arm")
+    runs = sorted(tables.rows(series), key=lambda row: (str(row["started_at"]), str(row["run_id"])))
+    panels = [
+        _run_panel(arm, runs, by_arm.get(arm), value) for arm in _in_order({str(r["arm"]) for r in runs})
+    ]
+    lost = sum(tables.is_missing(row[value]) for row in runs)
+    reading = " ".join(_run_reading(panel, by_arm.get(panel.arm)) for panel in panels)
+    if lost:
+        reading += f" {lost} without a usable trial {'is' if lost == 1 else 'are'} not drawn."
+    return Figure(name, title, reading, lambda width: _draw_runs(panels, width))
+
+
+def _in_order(arms: set[str]) -> list[str]:
+    return sorted(arms, key=lambda arm: (arm not in _TREATED, arm))
+
+
+def _run_panel(
+    arm: str, runs: Sequence[Mapping[str, Any]], band: Mapping[str, Any] | None, value: str
+) -> Panel:
+    mine = [row for row in runs if row["arm"] == arm and not tables.is_missing(row[value])]
+    dates = [_day(str(row["started_at"])) for row in mine]
+    by_date = len(set(dates)) == len(dates)
+    labels = dates if by_date else [str(index) for index in range(1, len(mine) + 1)]
+    known = band is not None and not tables.is_missing(band["conf_low"])
+    limits = (
+        (float(band["conf_low"]), float(band["estimate"]), float(band["conf_high"]))
+        if known and band
+        else None
+    )
+    cases = sorted({int(row["n_cases"]) for row in mine})
+    size = (
+        f"{cases[0]} cases"
+        if len(cases) == 1
+        else f"{cases[0]} to {cases[-1]} cases"
+        if cases
+        else "no cases"
+    )
+    head = f"{len(mine)} run{'s' if len(mine) != 1 else ''} of {size}"
+    return Panel(arm, head, tuple(float(row[value]) for row in mine), tuple(labels), limits)
+
+
+def _day(started_at: str) -> str:
+    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    return f"{int(started_at[8:10])} {months[int(started_at[5:7]) - 1]}"
+
+
+def _run_reading(panel: Panel, band: Mapping[str, Any] | None) -> str:
+    if panel.band is None:
+        reason = tables.reason_of(band) if band is not None else "no band was estimated"
+        return f"{panel.arm}: {len(panel.values)} runs, no band ({tables.visible(reason)})."
+    low, centre, high = panel.band
+    level = tables.percent(band["level"]) if band is not None else ""
+    out = sum(panel.outside(value) for value in panel.values)
+    limits = tables.interval(low, high)
+    outside = (
+        "none of the runs lies"
+        if not out
+        else f"{out} of {len(panel.values)} runs lie{'s' if out == 1 else ''}"
+    )
+    return f"{panel.arm}: centre {tables.rate(centre)}, {level} band {limits}; {outside} outside it."
+
+
+def _draw_runs(panels: Sequence[Panel], width: int) -> Drawing:
+    canvas = _panels_canvas(len(panels), width, right=104.0)
+    ends = [v for p in panels for v in (*p.values, *(p.band or ()))]
+    room = (max(ends, default=1.0) - min(ends, default=0.0)) * 0.08 or 0.05
+    low, high = max(min(ends, default=0.0) - room, 0.0), max(ends, default=1.0) + room
+    last = max((len(panel.values) for panel in panels), default=1)
+    for index, panel in enumerate(panels):
+        top = index * (_HEAD + _PANEL + _GAP) + _HEAD
+        vertical = canvas.upwards(low, high, top, top + _PANEL)
+        _panel_frame(canvas, panel, (low, high), top)
+        _panel_runs(canvas, panel, vertical, canvas.across(0.5, last + 0.5))
+        _panel_side(canvas, panel, lambda v, t=top: t + _PANEL * (high - v) / (high - low))
+    _run_ticks(canvas, max(panels, key=lambda panel: len(panel.values)).labels, last)
+    return canvas.drawing()
+
+
+def _panels_canvas(count: int, width: int, right: float) -> Canvas:
+    left = 36.0
+    height = count * (_HEAD + _PANEL) + (count - 1) * _GAP
+    return Canvas(width - left - right, height, left=left, right=right, top=0, bottom=_FOOT)
+
+
+def _panel_frame(canvas: Canvas, panel: Panel, limits: tuple[float, float], top: float) -> None:
+    """Write the head of a panel and its horizontal grid."""
+    low, high = limits
+    canvas.words(f"{panel.arm}-head", [word(panel.arm, (-28, top - 15), panel.paint)], bold=True)
+    beside = -28 + 7.4 * len(panel.arm) + 8
+    canvas.words(f"{panel.arm}-size", [word(panel.head, (beside, top - 15), theme.SOFT)])
+    values = ticks(low, high, 4)
+    places = [top + _PANEL * (high - value) / (high - low) for value in values]
+    canvas.lines(f"{panel.arm}-grid", [line((0, at), (canvas.width, at)) for at in places])
+    labels = zip(tick_labels(values), places, strict=True)
+    canvas.words(
+        f"{panel.arm}-ticks", [word(text, (-8, at), theme.SOFT) for text, at in labels], align="right"
+    )
+
+
+def _panel_runs(canvas: Canvas, panel: Panel, vertical: alt.Scale, across: alt.Scale) -> None:
+    name = panel.arm
+    if panel.band is not None:
+        low, centre, high = panel.band
+        row = {
+            "low": low,
+            "centre": centre,
+            "high": high,
+            "from": 0,
+            "to": canvas.width,
+            "colour": panel.paint,
+        }
+        sides = {"x": x("from", None), "x2": alt.X2("to"), "color": colour()}
+        fill = alt.MarkDef(type="rect", opacity=0.12)
+        canvas.add(f"{name}-band", fill, [row], y=y("low", vertical), y2=alt.Y2("high"), **sides)
+        dashed = alt.MarkDef(type="rule", strokeDash=[3, 3])
+        canvas.add(f"{name}-centre", dashed, [row], y=y("centre", vertical), **sides)
+    points = [
+        {"run": i, "value": v, "colour": theme.OFF if panel.outside(v) else panel.paint, "label": text}
+        for i, (v, text) in enumerate(zip(panel.values, panel.labels, strict=True), 1)
+    ]
+    place = {"x": x("run", across), "y": y("value", vertical)}
+    steps = [
+        {**a, "run2": b["run"], "value2": b["value"], "colour": theme.MUTE}
+        for a, b in zip(points, points[1:])
+    ]
+    step = alt.MarkDef(type="rule", strokeWidth=1.25)
+    canvas.add(f"{name}-steps", step, steps, x2=alt.X2("run2"), y2=alt.Y2("value2"), color=colour(), **place)
+    dot = alt.MarkDef(type="point", shape="circle", filled=True, size=36, opacity=1)
+    canvas.add(f"{name}-points", dot, points, color=colour(), **place)
+    latest = alt.MarkDef(type="point", shape="circle", filled=True, size=95, opacity=1)
+    canvas.add(f"{name}-latest", latest, points[-1:], color=colour(), **place)
+
+
+def _panel_side(canvas: Canvas, panel: Panel, place: Any) -> None:
+    """Write the limits and the latest value at the right edge, each at its height, none on another."""
+    said = [
+        (value, f"{what} {tables.rate(value)}")
+        for what, value in zip(("lower", "centre", "upper"), panel.band or (), strict=False)
+    ]
+    latest = [(panel.values[-1], f"latest {tables.rate(panel.values[-1])}")] if panel.values else []
+    texts = [(value, text, theme.SOFT) for value, text in said]
+    texts += [(value, text, theme.OFF if panel.outside(value) else theme.INK) for value, text in latest]
+    ordered = sorted(texts, key=lambda entry: -entry[0])
+    heights = apart([place(value) for value, _, _ in ordered], 15)
+    rows = [
+        word(text, (canvas.width + 10, at), paint)
+        for (_, text, paint), at in zip(ordered, heights, strict=True)
+    ]
+    canvas.words(f"{panel.arm}-side", [row for row in rows if not row["text"].startswith("latest")])
+    canvas.words(
+        f"{panel.arm}-side-latest", [row for row in rows if row["text"].startswith("latest")], bold=True
+    )
+
+
+def apart(heights: Sequence[float], least: float) -> list[float]:
+    """Return ascending heights moved so that neighbours are ``least`` apart, each group around its middle."""
+    groups: list[list[float]] = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and _top(groups[-1], least) - _bottom(groups[-2], least) < least:
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [_top(group, least) + least * index for group in groups for index in range(len(group))]
+
+
+def _top(group: Sequence[float], least: float) -> float:
+    return sum(group) / len(group) - least * (len(group) - 1) / 2
+
+
+def _bottom(group: Sequence[float], least: float) -> float:
+    return _top(group, least) + least * (len(group) - 1)
+
+
+def _run_ticks(canvas: Canvas, labels: Sequence[str], last: int) -> None:
+    widest = max((len(label) for label in labels), default=1) * 7 + 16
+    every = max(1, -(-widest * last // max(int(canvas.width), 1)))
+    shown = [index for index in range(last - 1, -1, -1) if (last - 1 - index) % every == 0]
+    rows = [
+        word(labels[i], ((i + 0.5) / last * canvas.width, canvas.height + 14), theme.SOFT)
+        for i in reversed(shown)
+    ]
+    canvas.words("run-ticks", rows, align="center")
+
+
+# --- cases ---------------------------------------------------------------------------------------
+
+
+def case_strip(
+    frame: pd.DataFrame,
+    *,
+    name: str = "cases",
+    title: str = "Every case over the runs",
+) -> Figure:
+    """Which cases are settled, and which flip from run to run? Cases from best to worst, with their spread.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per case and arm (``estimates.flakiness``): ``case_id``, ``arm``, ``score`` (mean over runs),
+        ``run_sd`` and ``verdict_flips``, both missing when there was one run.
+    name, title : str
+        File name and title of the figure.
+    """
+    rows = [row for row in tables.rows(frame) if not tables.is_missing(row["score"])]
+    arms = _in_order({str(row["arm"]) for row in rows})
+    by_arm = {arm: sorted((r for r in rows if r["arm"] == arm), key=_best_first) for arm in arms}
+    reading = " ".join(_case_reading(arm, cases) for arm, cases in by_arm.items())
+    lost = len(frame) - len(rows)
+    if lost:
+        reading += f" {lost} without a usable trial {'is' if lost == 1 else 'are'} not drawn."
+    return Figure(name, title, reading, lambda width: _draw_cases(by_arm, width))
+
+
+def _best_first(row: Mapping[str, Any]) -> tuple[float, str]:
+    return (-row["score"], str(row["case_id"]))
+
+
+def _flips(row: Mapping[str, Any]) -> bool:
+    return not tables.is_missing(row["verdict_flips"]) and row["verdict_flips"] > 0
+
+
+def _case_reading(arm: str, cases: Sequence[Mapping[str, Any]]) -> str:
+    always = sum(row["score"] == 1 for row in cases)
+    never = sum(row["score"] == 0 for row in cases)
+    flip = sum(map(_flips, cases))
+    return f"{arm}: of {len(cases)} cases {always} always score 1, {never} always 0, and {flip} change verdict between runs."
+
+
+def _draw_cases(by_arm: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> Drawing:
+    narrow = width < 500
+    canvas = _panels_canvas(len(by_arm), width, right=12.0 if narrow else 232.0)
+    most = max((len(cases) for cases in by_arm.values()), default=1)
+    for index, (arm, cases) in enumerate(by_arm.items()):
+        top = index * (_HEAD + _PANEL + _GAP) + _HEAD
+        _panel_frame(canvas, Panel(arm, _flip_head(cases), (), (), None), (0.0, 1.0), top)
+        _panel_cases(canvas, arm, cases, (canvas.across(-1, most), canvas.upwards(0, 1, top, top + _PANEL)))
+        if not narrow:
+            _flippiest(canvas, arm, cases, top)
+    canvas.words("best", [word("best", (0, canvas.height + 14), theme.SOFT)])
+    canvas.words("worst", [word("worst case", (canvas.width, canvas.height + 14), theme.SOFT)], align="right")
+    return canvas.drawing()
+
+
+def _flip_head(cases: Sequence[Mapping[str, Any]]) -> str:
+    return f"{len(cases)} cases, {sum(map(_flips, cases))} change verdict"
+
+
+def _panel_cases(
+    canvas: Canvas, arm: str, cases: Sequence[Mapping[str, Any]], scales: tuple[alt.Scale, alt.Scale]
+) -> None:
+    across, vertical = scales
+    steady = Panel(arm, "", (), (), None).paint
+    rows = [
+        {"rank": i, "score": float(r["score"]), "colour": theme.OFF if _flips(r) else steady, **_spread(r)}
+        for i, r in enumerate(cases)
+    ]
+    spread = [row for row in rows if row["low"] is not None and row["low"] < row["high"]]
+    bar = alt.MarkDef(type="rule", strokeWidth=1.5, opacity=0.45, strokeCap="round")
+    place = {"x": x("rank", across), "color": colour()}
+    canvas.add(f"{arm}-spread", bar, spread, y=y("low", vertical), y2=alt.Y2("high"), **place)
+    dot = alt.MarkDef(type="point", shape="circle", filled=True, size=22, opacity=1)
+    canvas.add(f"{arm}-cases", dot, rows, y=y("score", vertical), **place)
+
+
+def _spread(row: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return one standard deviation to either side, inside the possible range."""
+    if tables.is_missing(row["run_sd"]):
+        return {"low": None, "high": None}
+    return {"low": max(row["score"] - row["run_sd"], 0.0), "high": min(row["score"] + row["run_sd"], 1.0)}
+
+
+def _flippiest(canvas: Canvas, arm: str, cases: Sequence[Mapping[str, Any]], top: float) -> None:
+    """Name the cases that flip most, beside the strip."""
+    worst = sorted(filter(_flips, cases), key=lambda row: (-row["verdict_flips"], str(row["case_id"])))[
+        :_LISTED
+    ]
+    at = canvas.width + 20
+    heights = [top + 24 + 20 * index for index in range(len(worst))]
+    canvas.words(
+        f"{arm}-list-head", [word("changes verdict most", (at, top + 2), theme.SOFT)] if worst else []
+    )
+    names = [tables.shortened(row["case_id"], 22) for row in worst]
+    canvas.words(f"{arm}-list", [word(n, (at + 38, h)) for n, h in zip(names, heights, strict=True)])
+    rates = [tables.rate(row["verdict_flips"]) for row in worst]
+    canvas.words(
+        f"{arm}-rates", [word(n, (at, h), theme.OFF) for n, h in zip(rates, heights, strict=True)], bold=True
+    )

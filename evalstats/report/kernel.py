@@ -1,0 +1,198 @@
+"""Run one notebook in processes of its own: papermill in one, the kernel it starts in another.
+
+Nothing of the caller reaches the notebook but what is named here: a short list of environment variables, a home
+folder of its own, and a kernel that is this very Python, whatever kernels are installed. Status comes from the
+exception alone: after a dead kernel or a timeout, papermill's own notebook says that every cell completed.
+
+Run as a module, this file is the inner process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import evalstats
+from evalstats.report.draft import FOLDER_VARIABLE
+
+OK, FAILED, DEAD, TIMEOUT = "ok", "failed", "dead-kernel", "timeout"
+SOURCE, EXECUTED, BUNDLE = "source.ipynb", "executed.ipynb", "bundle"
+_JOB, _OUTCOME, _KERNEL = "job.json", "outcome.json", "evalstats-cold"
+_START_SECONDS = 60
+_KEPT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH", "SSL_CERT_FILE")
+_FIXED = {
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "1",  # sums in one order, so that the last digit does not depend on the machine's load
+    "OMP_NUM_THREADS": "1",
+}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long a notebook may take, in seconds: each cell, and the whole from start to end."""
+
+    cell_seconds: float = 600
+    total_seconds: float = 1800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a notebook ended. ``message`` is one line; ``cell`` the number of the code cell that raised."""
+
+    status: str
+    message: str = ""
+    cell: int | None = None
+    traceback: str = ""
+
+
+def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, limits: Limits) -> Outcome:
+    """Run a notebook inside the folder ``work``; leaves ``executed.ipynb`` and what its draft saved in ``bundle``."""
+    (work / SOURCE).write_bytes(notebook)
+    (work / BUNDLE).mkdir()
+    _write_kernel(work)
+    job = {"parameters": dict(parameters), "cell_seconds": limits.cell_seconds}
+    (work / _JOB).write_text(json.dumps(job), "utf-8")
+    with (work / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "evalstats.report.kernel"],
+            cwd=work,
+            env=environment(work),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            process.wait(limits.total_seconds)
+        except subprocess.TimeoutExpired:
+            return Outcome(status=TIMEOUT, message=f"took longer than {limits.total_seconds:g} s")
+        finally:
+            _end(process)
+    return _outcome(work, process.returncode)
+
+
+def environment(work: Path) -> dict[str, str]:
+    """Return the environment of the notebook: an allow-list, so that no credential is in reach."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    home = work / "home"
+    home.mkdir(exist_ok=True)
+    own = {
+        "HOME": str(home),
+        "IPYTHONDIR": str(home),
+        "JUPYTER_CONFIG_DIR": str(home),
+        "JUPYTER_RUNTIME_DIR": str(home),
+        "JUPYTER_PATH": str(work),
+        FOLDER_VARIABLE: str(work / BUNDLE),
+    }
+    root = Path(evalstats.__path__[0]).parent
+    if root.name not in ("site-packages", "dist-packages"):  # a checkout is not on the path of a new Python
+        own["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [kept.get("PYTHONPATH")])])
+    return kept | _FIXED | own
+
+
+def _write_kernel(work: Path) -> None:
+    folder = work / "kernels" / _KERNEL
+    folder.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (folder / "kernel.json").write_text(json.dumps(spec), "utf-8")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of the process and of the kernels it started."""
+    import psutil
+
+    try:
+        family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    except psutil.NoSuchProcess:
+        family = []
+    for member in family:
+        try:
+            member.kill()
+        except psutil.NoSuchProcess:
+            continue
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+def _outcome(work: Path, returncode: int) -> Outcome:
+    try:
+        return Outcome(**json.loads((work / _OUTCOME).read_text("utf-8")))
+    except (OSError, ValueError):
+        return Outcome(status=FAILED, message=f"the process that runs the notebook ended with {returncode}")
+
+
+# --- the inner process ---------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Run the job in the current folder and write down how it ended."""
+    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    job = json.loads(Path(_JOB).read_text("utf-8"))
+    Path(_OUTCOME).write_text(json.dumps(asdict(_execute(job))), "utf-8")
+
+
+def _leave_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)  # the kernel watches this process and follows
+
+
+def _execute(job: Mapping[str, Any]) -> Outcome:
+    import papermill
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+    try:
+        papermill.execute_notebook(
+            SOURCE,
+            EXECUTED,
+            parameters=job["parameters"],
+            kernel_name=_KERNEL,
+            progress_bar=False,
+            start_timeout=_START_SECONDS,
+            execution_timeout=job["cell_seconds"],
+            cwd=".",
+        )
+    except papermill.PapermillExecutionError as error:
+        return _cell_failed(error)
+    except DeadKernelError:
+        return Outcome(status=DEAD, message="the kernel died")
+    except CellTimeoutError:
+        return Outcome(status=TIMEOUT, message=f"a cell took longer than {job['cell_seconds']:g} s")
+    except Exception as error:  # whatever papermill could not do is a report that was not made
+        return Outcome(status=FAILED, message=_last_line(f"{type(error).__name__}: {error}"))
+    return Outcome(status=OK)
+
+
+def _cell_failed(error: Any) -> Outcome:
+    said = _last_line(str(error.evalue))
+    return Outcome(
+        status=FAILED,
+        message=f"{error.ename}: {said}" if said else str(error.ename),
+        cell=error.exec_count,
+        traceback=_COLOURS.sub("", "\n".join(error.traceback)),
+    )
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+if __name__ == "__main__":
+    main()

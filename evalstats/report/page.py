@@ -1,0 +1,136 @@
+"""The page: a report.json and its drawings, as one file that asks nothing of anyone.
+
+The page needs no script and no network. Everything a notebook says is text and is escaped as text; the only
+markup that enters is a drawing, and of that only the shapes that a drawing is made of.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from evalstats.errors import ReportError
+from evalstats.report import tables, theme
+
+if TYPE_CHECKING:
+    import jinja2
+
+TEMPLATES = Path(__file__).parent / "templates"
+LONG_TABLE = 60  # rows; a longer one is folded
+_SVG = "http://www.w3.org/2000/svg"
+_SHAPES = frozenset("svg g path rect line circle ellipse polyline polygon text tspan defs clipPath".split())
+_ATTRIBUTES = frozenset(
+    "d x y x1 x2 y1 y2 cx cy r rx ry points transform width height viewBox fill fill-opacity stroke stroke-width"
+    " stroke-opacity stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin stroke-miterlimit opacity"
+    " text-anchor font-size font-weight font-style display".split()
+)
+
+Fact = tuple[str, str | Sequence[str]]
+
+
+def render(document: Mapping[str, Any], drawings: Mapping[str, str], origin: Sequence[Fact]) -> str:
+    """Return the page of a report.
+
+    Parameters
+    ----------
+    document : mapping
+        A valid ``report.v1`` document.
+    drawings : mapping of str to str
+        Figure name -> SVG, and ``<name>-narrow`` -> SVG for a phone.
+    origin : sequence of (label, text or list of texts)
+        The provenance, as rows.
+    """
+    return _template("report.html.j2").render(report=document, drawings=drawings, origin=origin, **_COMMON)
+
+
+def render_failure(facts: Mapping[str, str], traceback: str, origin: Sequence[Fact]) -> str:
+    """Return the page of a notebook that did not end well: what stopped it, and where."""
+    return _template("failed.html.j2").render(facts=facts, traceback=traceback, origin=origin, **_COMMON)
+
+
+def fragment(table: Mapping[str, Any]) -> str:
+    """Return one table as HTML, for a cell of a notebook."""
+    return str(_template("table.html.j2").module.table(table, LONG_TABLE))
+
+
+def summary(document: Mapping[str, Any]) -> str:
+    """Return the finding and the headline as HTML, for a cell of a notebook."""
+    cards = "".join(
+        f"<tr><td>{escape(h['label'])}</td><td><b>{escape(h['value'])}</b></td><td>{escape(h.get('detail', ''))}</td></tr>"
+        for h in document["headline"]
+    )
+    return f"<p><b>{escape(document['finding'])}</b></p><table>{cards}</table>"
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _template(name: str) -> jinja2.Template:
+    return _environment().get_template(name)
+
+
+def _style() -> Any:
+    """Return the style sheet with the palette of :mod:`theme` in front. Ours alone, so it is markup."""
+    from markupsafe import Markup
+
+    def variables(palette: Mapping[str, str]) -> str:
+        return "".join(f"--{name}:{colour};" for name, colour in palette.items())
+
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(theme.DARK)}}}}}"
+    return Markup(f":root{{{variables(theme.LIGHT)}}}\n{dark}\n") + Markup(
+        (TEMPLATES / "style.css").read_text("utf-8")
+    )
+
+
+def drawing(svg: str, name: str, title: str, reading: str) -> Any:
+    """Return an SVG as markup for the page: its shapes in the page's colours, with a title and a description."""
+    from markupsafe import Markup
+
+    root = ElementTree.fromstring(svg)
+    clean = ElementTree.Element("svg", {"role": "img", "aria-labelledby": f"{name}-t {name}-d"})
+    for tag, text in (("title", title), ("desc", reading)):
+        ElementTree.SubElement(clean, tag, {"id": f"{name}-{tag[0]}"}).text = text
+    clean.set("viewBox", root.get("viewBox", ""))
+    for child in root:
+        _copy(child, clean)
+    return Markup(theme.themed(ElementTree.tostring(clean, encoding="unicode")))
+
+
+def _copy(source: ElementTree.Element, parent: ElementTree.Element) -> None:
+    tag = source.tag.removeprefix(f"{{{_SVG}}}")
+    if tag not in _SHAPES:
+        raise ReportError(f"a drawing holds <{tables.shortened(tag, 40)}>, which is no shape")
+    if source.get("display") == "none" or (tag in ("path", "g") and not len(source) and not source.get("d")):
+        return  # Vega leaves empty frames everywhere
+    kept = {
+        name: value
+        for name, value in source.items()
+        if name in _ATTRIBUTES and "(" not in value.partition("translate")[0]
+    }
+    copy = ElementTree.SubElement(parent, tag, kept)
+    copy.text = source.text
+    for child in source:
+        _copy(child, copy)
+
+
+_COMMON: dict[str, Any] = {
+    "style": _style,
+    "drawing": drawing,
+    "count": tables.count,
+    "long_table": LONG_TABLE,
+}

@@ -1,0 +1,107 @@
+"""Is a published report still what was published? Every file, the manifest, and the chain of its subject."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalstats import contract
+from evalstats.report import bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference: which file (relative to the folder of the version), and what is wrong with it."""
+
+    file: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.problem}"
+
+
+def verify(path: Path) -> list[Finding]:
+    """Return every difference between a version and what was published; none means intact.
+
+    A report is not signed, so this finds accidents and edits, not a forger who rewrites the whole chain.
+    """
+    folder = Path(path).resolve()
+    manifest, findings = _manifest(folder)
+    if manifest is not None:
+        findings += _files(folder, manifest["files"])
+        findings += _address(folder, manifest)
+    return findings + list(_chain(folder))
+
+
+def _manifest(folder: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
+    path = folder / bundle.MANIFEST
+    try:
+        raw = path.read_bytes()
+        manifest = json.loads(raw)
+        body = {key: value for key, value in manifest.items() if key != "content_hash"}
+        sound = contract.canonical(manifest) == raw and manifest["content_hash"] == contract.canonical_digest(body)
+        entries = {str(name): (entry["sha256"], entry["bytes"]) for name, entry in manifest["files"].items()}
+    except OSError:
+        return None, [Finding(bundle.MANIFEST, "is missing or cannot be read")]
+    except Exception:  # any bytes may stand here
+        return None, [Finding(bundle.MANIFEST, "is not what was published")]
+    if not sound:
+        return None, [Finding(bundle.MANIFEST, "does not match its content hash")]
+    return {**manifest, "files": entries}, []
+
+
+def _files(folder: Path, expected: dict[str, tuple[str, int]]) -> list[Finding]:
+    findings = []
+    there = set(_walk(folder))
+    for name, (sha256, size) in sorted(expected.items()):
+        path = folder / name
+        if name not in there:
+            findings.append(Finding(name, "is missing"))
+        elif path.is_symlink() or not path.is_file():
+            findings.append(Finding(name, "is not a plain file"))
+        elif path.stat().st_size != size or contract.digest(path.read_bytes()) != sha256:
+            findings.append(Finding(name, "is not what was published"))
+    known = {*expected, bundle.MANIFEST, bundle.RUN}
+    return findings + [Finding(name, "was not published") for name in sorted(there - known)]
+
+
+def _walk(folder: Path) -> Iterator[str]:
+    """Yield every file and link under ``folder``, and folders that hold nothing, relative to it."""
+    for root, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(root) / name).is_symlink()]
+        for name in (*files, *links):
+            yield (Path(root) / name).relative_to(folder).as_posix()
+        if not folders and not files and Path(root) != folder:
+            yield Path(root).relative_to(folder).as_posix()
+
+
+def _address(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
+    match = bundle.VERSION.fullmatch(folder.name)
+    failed = manifest.get("status") != "ok"
+    if match is None or match[3] != manifest["content_hash"][:12] or bool(match[2]) is not failed:
+        yield Finding(".", "the name of the folder is not that of its content")
+
+
+def _chain(folder: Path) -> Iterator[Finding]:
+    name = f"../{bundle.CHAIN}"
+    lines, problems = bundle.read_chain(folder.parent)
+    yield from (Finding(name, problem) for problem in problems)
+    mine = [line for line in lines if line["version"] == folder.name]
+    if len(mine) != 1:
+        yield Finding(name, "names this version twice" if mine else "does not name this version")
+    for line in mine[:1]:
+        for file, field in ((bundle.MANIFEST, "manifest_sha256"), (bundle.RUN, "run_sha256")):
+            if _digest(folder / file) != line[field]:
+                yield Finding(file, "is not the one that the chain names")
+    named = {line["version"] for line in lines}
+    there = {entry.name for entry in bundle.versions(folder.parent)}
+    yield from (Finding(f"../{version}", "is named by the chain but gone") for version in sorted(named - there))
+    yield from (Finding(f"../{v}", "is not named by the chain") for v in sorted(there - named - {folder.name}))
+
+
+def _digest(path: Path) -> str | None:
+    return contract.digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else None

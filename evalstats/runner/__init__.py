@@ -1,0 +1,25 @@
+"""Running suites here: what will run, one process per trial, what came of it.
+
+Upwards, each file uses only those above it::
+
+    terraform, evidence   what an answer says; what a trial left behind
+    expectations          expectation x evidence -> met, not met, undecided
+    commands, checks      the command line of a case; what is wrong with a plan before it runs
+    planning              Options -> Plan: runs, trials, seeds, order
+    environment           what a trial sees of the world, and its private folders
+    sweeping, process     nothing outlives its trial; one command run to its end
+    attempt               one trial, from its plan to its record
+    events                what a run tells its caller
+    records, manifests    the run record; the run folder, and how to come back to it
+    execute               all trials of a plan, signals, the journal
+
+``plan`` says what a run of a suite will do, ``run`` does it, ``resume_plan`` comes back to one that was
+stopped. The room yields journals and records; it knows neither the store nor statistics.
+"""
+
+from evalstats.runner import events
+from evalstats.runner.execute import Result, run
+from evalstats.runner.manifests import resume_plan
+from evalstats.runner.planning import Options, Plan, PlannedRun, TrialSpec, plan
+
+__all__ = ["Options", "Plan", "PlannedRun", "Result", "TrialSpec", "events", "plan", "resume_plan", "run"]

@@ -1,0 +1,188 @@
+"""One trial on this machine, from its plan to its record."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalstats import scoring
+from evalstats.artifacts import Artifacts
+from evalstats.contract import ExpectationType, Outcome, Status
+from evalstats.errors import JournalError
+from evalstats.redact import Redactor
+from evalstats.runner import commands, expectations
+from evalstats.runner.environment import Environment, Scratch, remove_tree
+from evalstats.runner.evidence import Evidence
+from evalstats.runner.planning import Plan, TrialSpec
+from evalstats.runner.process import Command, Ended, execute
+from evalstats.runner.sweeping import Sweeper
+from evalstats.trials import ExpectationResult, Trial, timestamp
+
+SCRATCH = "t"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What all trials of a plan share on this machine. ``data`` is absolute."""
+
+    plan: Plan
+    data: Path
+    folder: str
+    environment: Environment
+    scratch: Scratch
+    sweeper: Sweeper
+    artifacts: Artifacts
+    redactor: Redactor
+
+    @classmethod
+    def of(cls, plan: Plan, data: Path, sweeper: Sweeper, outside: Mapping[str, str]) -> Workplace:
+        """Return the workplace of a plan that is run from the environment ``outside``."""
+        return cls(
+            plan=plan,
+            data=data,
+            folder=str(plan.suite.folder.resolve()),
+            environment=Environment.of(plan, outside),
+            scratch=Scratch(),
+            sweeper=sweeper,
+            artifacts=Artifacts(data / "artifacts"),
+            redactor=Redactor(outside),
+        )
+
+
+async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
+    """Run one trial and return its record. Cancelling it kills its processes; then there is no record."""
+    given = commands.inputs(place.plan.suite, spec.case, spec.arm)
+    skipped = commands.why_skipped(spec.case, given)
+    started_at = timestamp()
+    if skipped is not None:
+        facts: dict[str, Any] = {"status": Status.SKIPPED, "outcome": Outcome.SKIPPED, "reason": skipped}
+    else:
+        facts = await _outcome(spec, place, given)
+    return Trial(
+        run_id=spec.run_id,
+        suite_id=place.plan.suite.id,
+        case_id=spec.case.id,
+        archetype=spec.case.archetype,
+        arm=spec.arm,
+        trial_index=spec.trial_index,
+        seed=spec.seed,
+        started_at=started_at,
+        **facts,
+    )
+
+
+async def _outcome(spec: TrialSpec, place: Workplace, given: dict[str, Any]) -> dict[str, Any]:
+    folder = os.path.join(place.folder, given.get("cwd", ""))
+    argv = commands.argv(given)
+    if argv is None:
+        evidence = Evidence(suite=place.plan.suite, folder=folder)
+        return _judged(spec, evidence)
+    ended = await _executed(spec, place, folder, argv, given.get("stdin"))
+    facts = {
+        "exit_code": ended.exit_code,
+        "duration_s": ended.duration_s,
+        "leftover_processes": ended.leftovers,
+        "isolation": place.sweeper.isolation,
+        "artifacts": _stored(ended, place),
+    }
+    return {**facts, **_verdict(spec, place, folder, ended)}
+
+
+async def _executed(
+    spec: TrialSpec, place: Workplace, folder: str, argv: tuple[str, ...], stdin: str | None
+) -> Ended:
+    scratch = f"{place.data}/runs/{spec.run_id}/{SCRATCH}/{spec.key[:12]}"
+    try:
+        place.scratch.open(scratch)
+        place.environment.files(spec, scratch)
+    except OSError as error:
+        raise JournalError(f"the folder of a trial cannot be made: {error.strerror}", path=scratch) from None
+    try:
+        command = Command(
+            argv=argv,
+            cwd=folder,
+            env=place.environment.variables(spec, scratch),
+            scratch=scratch,
+            mark=spec.key,
+            timeout_s=place.plan.suite.timeout(spec.case),
+            stdin=stdin,
+        )
+        return await execute(command, place.sweeper)
+    finally:
+        if not place.scratch.close(scratch):
+            await asyncio.to_thread(remove_tree, scratch)
+
+
+def _stored(ended: Ended, place: Workplace) -> dict[str, str]:
+    """Store what the command wrote, without credentials, and return stream -> digest."""
+    streams = {"stdout": ended.stdout, "stderr": ended.stderr}
+    return {name: place.artifacts.put(place.redactor(data)) for name, data in streams.items() if data}
+
+
+def _verdict(spec: TrialSpec, place: Workplace, folder: str, ended: Ended) -> dict[str, Any]:
+    if ended.outcome is Outcome.INFRASTRUCTURE:
+        error = {"reason": ended.reason, "error_class": ended.error_class}
+        return {"status": Status.ERROR, "outcome": Outcome.INFRASTRUCTURE, **error}
+    if ended.outcome is not Outcome.OK:
+        return _cut_short(spec, ended)
+    evidence = Evidence(
+        suite=place.plan.suite,
+        folder=folder,
+        exit_code=ended.exit_code,
+        stdout=ended.stdout.decode(errors="replace"),
+        stderr=ended.stderr.decode(errors="replace"),
+    )
+    return _judged(spec, evidence)
+
+
+def _cut_short(spec: TrialSpec, ended: Ended) -> dict[str, Any]:
+    """Return what is said of a trial that ran into a limit: it met no expectation."""
+    results = tuple(
+        ExpectationResult(
+            index=index, type=e.type, required=e.required, passed=False, detail=f"not met: {ended.reason}"
+        )
+        for index, e in enumerate(spec.case.expectations)
+    )
+    return {
+        "status": Status.FAIL,
+        "outcome": ended.outcome,
+        "reason": ended.reason,
+        "score": 0.0,
+        "passed": False,
+        "dimension_scores": dict.fromkeys(spec.case.dimensions, 0.0),
+        "expectations": results,
+    }
+
+
+def _judged(spec: TrialSpec, evidence: Evidence) -> dict[str, Any]:
+    results = expectations.check_case(spec.case, evidence)
+    facts: dict[str, Any] = {"expectations": results, **_cited(spec, results)}
+    undecided = [result.detail for result in results if result.required and result.passed is None]
+    if undecided:
+        reason = "; ".join(dict.fromkeys(undecided))
+        return {**facts, "status": Status.INCONCLUSIVE, "outcome": Outcome.UNSCORED, "reason": reason}
+    status, score = scoring.case_status(results), scoring.case_score(results)
+    return {
+        **facts,
+        "status": status,
+        "outcome": Outcome.OK,
+        "score": score,
+        "passed": status is Status.PASS,
+        "dimension_scores": dict.fromkeys(spec.case.dimensions, score),
+    }
+
+
+def _cited(spec: TrialSpec, results: tuple[ExpectationResult, ...]) -> dict[str, tuple[str, ...]]:
+    """Return which of the expected cards and recipes were cited; nothing where none was expected."""
+    cited: dict[str, tuple[str, ...]] = {}
+    kinds = {ExpectationType.CITES_CARD: "cited_cards", ExpectationType.CITES_RECIPE: "cited_recipes"}
+    for expectation, result in zip(spec.case.expectations, results, strict=True):
+        name = kinds.get(expectation.type)
+        if name is not None:
+            here = (str(expectation.value),) if result.passed else ()
+            cited[name] = cited.get(name, ()) + here
+    return cited

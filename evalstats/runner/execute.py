@@ -1,0 +1,176 @@
+"""Running a plan on this machine: one loop in the main thread, at most ``jobs`` trials in flight.
+
+A trial counts as finished when its journal line is written; whatever stops the process before that, the
+trial is simply run again. The first SIGINT drains, a second one or SIGTERM kills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalstats.errors import UsageError
+from evalstats.journal import Journal, encode, write_synced
+from evalstats.runner import manifests, records
+from evalstats.runner.attempt import SCRATCH, Workplace, run_trial
+from evalstats.runner.environment import remove_tree
+from evalstats.runner.events import Draining, Killing, Listener, Started, TrialFinished, TrialStarted
+from evalstats.runner.planning import Plan
+from evalstats.runner.sweeping import Sweeper, kill_orphans
+from evalstats.trials import Trial
+
+# The first SIGINT drains; every further one, and any other of these, kills.
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The records of the arms that are complete, and the signal that stopped the run, if one did."""
+
+    records: tuple[dict[str, Any], ...]
+    stopped_by: signal.Signals | None = None
+
+
+def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda event: None) -> Result:
+    """Run the trials of ``plan`` and return the records of the arms that are now complete.
+
+    Parameters
+    ----------
+    plan : Plan
+        From :func:`plan`, or from :func:`resume_plan` to go on with a run that was stopped.
+    data : Path
+        Folder that holds ``runs`` and ``artifacts``.
+    jobs : int
+        How many trials may be in flight at once.
+    on_event : callable
+        Called in the main thread with each event; it should return quickly.
+
+    Raises
+    ------
+    UsageError
+        The run id is taken, or another process is at it.
+    JournalError
+        The disk refuses; running trials are killed, and what is in the journals is kept.
+    """
+    if jobs < 1:
+        raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
+    data = data.absolute()
+    with manifests.claimed(plan, data), Sweeper() as sweeper:
+        orphans = _clear(plan, data)
+        facts = {"jobs": jobs, "isolation": sweeper.isolation}
+        written = manifests.write(plan, data, facts)
+        on_event(Started(plan, sweeper.isolation, orphans))
+        place = Workplace.of(plan, data, sweeper, os.environ)
+        crew = _Crew(place, on_event)
+        with _journals(plan, data) as journals:
+            asyncio.run(crew.work(journals, jobs))
+        return Result(_records(plan, data, written, crew.trials), crew.stopped_by)
+
+
+def _clear(plan: Plan, data: Path) -> int:
+    """Make room for the trials: end what a dead runner left running, and remove what it left lying."""
+    orphans = kill_orphans(tuple(run.run_id for run in plan.runs)) if plan.resumed else 0
+    for run in plan.runs:
+        scratch = manifests.run_folder(data, run.run_id) / SCRATCH
+        remove_tree(str(scratch))
+        scratch.mkdir()
+    return orphans
+
+
+@contextlib.contextmanager
+def _journals(plan: Plan, data: Path) -> Iterator[dict[str, Journal]]:
+    with contextlib.ExitStack() as stack:
+        yield {
+            run.run_id: stack.enter_context(Journal(manifests.run_folder(data, run.run_id) / "journal"))
+            for run in plan.runs
+        }
+    for run in plan.runs:
+        remove_tree(str(manifests.run_folder(data, run.run_id) / SCRATCH))
+
+
+def _records(
+    plan: Plan, data: Path, written: dict[str, dict[str, Any]], trials: list[Trial]
+) -> tuple[dict[str, Any], ...]:
+    kept = []
+    for run in plan.runs:
+        own = [trial for trial in trials if trial.run_id == run.run_id]
+        if len(own) == plan.planned_per_run:
+            record = records.run_record(plan, run, written[run.run_id], own)
+            write_synced(manifests.run_folder(data, run.run_id) / "record.json", encode(record))
+            kept.append(record)
+    return tuple(kept)
+
+
+class _Crew:
+    """The workers of one run: they take trials in the order of the plan until there are no more."""
+
+    def __init__(self, place: Workplace, on_event: Listener) -> None:
+        self.place = place
+        self.trials = list(place.plan.recorded)
+        self.stopped_by: signal.Signals | None = None
+        self._on_event = on_event
+        self._waiting = iter(place.plan.specs)
+        self._planned = place.plan.planned_per_run * len(place.plan.runs)
+        self._running = 0
+        self._killed = False
+        self._workers: list[asyncio.Task[None]] = []
+
+    async def work(self, journals: dict[str, Journal], jobs: int) -> None:
+        """Run all trials, or those until a signal or an error; raise the first error."""
+        with self._listening():
+            count = min(jobs, len(self.place.plan.specs))
+            self._workers = [asyncio.create_task(self._worker(journals)) for _ in range(count)]
+            ended = await asyncio.gather(*self._workers, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
+                raise error
+
+    async def _worker(self, journals: dict[str, Journal]) -> None:
+        try:
+            while self.stopped_by is None and (spec := next(self._waiting, None)) is not None:
+                self._on_event(TrialStarted(spec))
+                self._running += 1
+                trial = await run_trial(spec, self.place)
+                self._running -= 1
+                journals[spec.run_id].append(trial)
+                self.trials.append(trial)
+                self._on_event(TrialFinished(trial, len(self.trials), self._planned))
+        except BaseException:
+            self._kill()
+            raise
+
+    def _kill(self) -> None:
+        """Cancel all workers, once: a worker that is killing its processes must not be disturbed."""
+        if not self._killed:
+            self._killed = True
+            for worker in self._workers:
+                if worker is not asyncio.current_task():
+                    worker.cancel()
+
+    def _stop(self, number: signal.Signals) -> None:
+        first = self.stopped_by is None
+        self.stopped_by = number
+        if first and number is signal.SIGINT:
+            self._on_event(Draining(self._running))
+        elif not self._killed:
+            self._on_event(Killing(self._running))
+            self._kill()
+
+    @contextlib.contextmanager
+    def _listening(self) -> Iterator[None]:
+        # Also where the process was started with SIGINT ignored, as shells start what runs in the background.
+        loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in _STOPPING}
+        for number in _STOPPING:
+            loop.add_signal_handler(number, self._stop, number)
+        try:
+            yield
+        finally:
+            for number in _STOPPING:
+                loop.remove_signal_handler(number)
+                signal.signal(number, before[number])

@@ -1,0 +1,115 @@
+"""Trial noise inside cases: published numbers, NIST certified ratios, and edges."""
+
+import re
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evalstats.stats.trial_noise import WithinCases, model_band, variance_ratio
+
+DYESTUFF = [
+    1545, 1440, 1440, 1520, 1580, 1540, 1555, 1490, 1560, 1495, 1595, 1550, 1605, 1510, 1560,
+    1445, 1440, 1595, 1465, 1545, 1595, 1630, 1515, 1635, 1625, 1520, 1455, 1450, 1480, 1445,
+]  # fmt: skip
+
+
+def one_way(name):
+    """Return values and groups of a data set: Dyestuff, or a NIST file that scipy carries."""
+    if name == "dyestuff":
+        return np.array(DYESTUFF, dtype=float), np.repeat(np.arange(6), 5)
+    scipy_stats = pytest.importorskip("scipy.stats")
+    text = (Path(scipy_stats.__file__).parent / "tests/data/nist_anova" / f"{name}.dat").read_text()
+    rows = np.array(
+        [[float(x) for x in re.findall(r"\S+", line)] for line in text.splitlines()[60:] if line.strip()]
+    )
+    return rows[:, 1], rows[:, 0].astype(int) - 1
+
+
+def test_published(published, agrees):
+    if published["function"] == "model_band":
+        n = int(published["n"])
+        within = WithinCases(variances=np.array([1.0]), trials=np.array([1.0]), dfs=np.array([n - 1.0]))
+        record = model_band(0.0, within, history=n)
+        assert abs(record.conf_high - float(published["factor"])) <= 0.51 * 10.0 ** -len(
+            published["factor"].partition(".")[2]
+        )
+        return
+    values, groups = one_way(published["data"])
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, weights=values) / sizes
+    within = float(((values - means[groups]) ** 2).sum()) / (values.size - sizes.size)
+    # Groups as runs of a single case, its variance pooled over them: the one-way analysis of variance.
+    noise = WithinCases(
+        variances=np.array([within]), trials=sizes[:1].astype(float), dfs=np.array([values.size - sizes.size])
+    )
+    agrees(variance_ratio(means, noise), published)
+
+
+def test_collected_from_trials():
+    within = WithinCases.of([1, 0, 1, 1, 0, 0.5, 1], cases=list("aabbccc"))
+    assert within.variances == pytest.approx([0.5, 0.0, 0.25])
+    assert within.trials.tolist() == [2, 2, 3] and within.dfs.tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("scores", "cases", "reason"),
+    [
+        ([], [], "no cases"),
+        ([1.0], ["a"], "1 cases without replicate trials"),
+        ([1.0, 0.0, 1.0], ["a", "a", "b"], "1 cases without replicate trials"),
+        ([1.0] * 4, list("aabb"), "all trials of each case agree"),
+        ([0.0] * 4, list("aabb"), "all trials of each case agree"),
+        ([0.1] * 3 + [0.7] * 3, list("aaabbb"), "all trials of each case agree"),
+    ],
+)
+def test_no_trial_noise_no_band(scores, cases, reason):
+    within = WithinCases.of(scores, cases=cases)
+    band, test = model_band(0.5, within), variance_ratio([0.5, 0.6, 0.7], within)
+    assert isnan(band.conf_low) and isnan(band.std_error) and band.estimate == 0.5
+    assert isnan(test.p_value) and isnan(test.statistic)
+    assert reason in band.caveats[0] and reason in test.caveats[0]
+
+
+@pytest.mark.parametrize("runs", [[], [0.5]])
+def test_one_run_has_no_ratio(runs):
+    test = variance_ratio(runs, WithinCases.of([1, 0, 1, 1], cases=list("aabb")))
+    assert isnan(test.p_value) and "no variance between runs" in test.caveats[0]
+
+
+def test_equal_runs_are_no_sign_of_a_day_effect():
+    test = variance_ratio([0.5, 0.5, 0.5], WithinCases.of([1, 0, 1, 0], cases=list("aabb")))
+    assert (test.statistic, test.p_value) == (0, 1)
+
+
+def test_sides_of_the_ratio():
+    within = WithinCases.of([1, 0, 1, 1, 0, 1], cases=list("aabbcc"))
+    greater, less, both = (
+        variance_ratio([0.2, 0.7, 0.4], within, alternative=side).p_value
+        for side in ("greater", "less", "two-sided")
+    )
+    assert greater + less == pytest.approx(1)
+    assert both == pytest.approx(2 * min(greater, less))
+    with pytest.raises(ValueError, match="alternative must be one of"):
+        variance_ratio([0.2, 0.7], within, alternative="more")
+
+
+def test_more_history_and_more_future_narrow_the_band():
+    within = WithinCases.of([1, 0, 1, 1, 0, 1] * 3, cases=list("aabbcc") * 3)
+    widths = [
+        b.conf_high - b.conf_low
+        for b in (model_band(0.5, within), model_band(0.5, within, history=4, future_runs=4))
+    ]
+    assert widths[1] == pytest.approx(widths[0] / 2)
+    assert model_band(0.5, within, history=4).n_trials == 72
+
+
+def test_input_is_checked():
+    within = WithinCases.of([1, 0], cases=["a", "a"])
+    with pytest.raises(ValueError, match="level must be inside"):
+        model_band(0.5, within, level=2)
+    with pytest.raises(ValueError, match="finite"):
+        variance_ratio([0.5, float("nan")], within)
+    with pytest.raises(ValueError, match="finite"):
+        WithinCases.of([1, float("inf")], cases=["a", "a"])

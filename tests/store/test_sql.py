@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalstats import store
+from evalstats.store import rows, sql
+
+VALUES: dict[str, Any] = {
+    "run_ids": ["r1"],
+    "bytes": 1,
+    "lines": 1,
+    "torn": False,
+    "applied_at": datetime(2026, 1, 1),
+    "ingested_at": datetime(2026, 1, 1),
+    "name": "trials",
+}
+
+
+def incoming(query: str, runs: Any) -> Any:
+    if query == "run_insert":
+        return rows.run_table(rows.run_row(runs.manifest("r1"), Path("manifest.json")))
+    if query == "cases_insert":
+        return rows.case_table({}, "r1", Path("manifest.json"))
+    tables = {
+        "trials_insert": rows.trial_table,
+        "expectations_insert": rows.expectation_table,
+        "dimension_scores_insert": rows.dimension_table,
+    }
+    return tables[query]({})
+
+
+@pytest.mark.parametrize("query", sql.names("queries"))
+def test_every_query_compiles_on_an_empty_store(query: str, path: Path, runs: Any) -> None:
+    text = sql.statement(f"queries/{query}")
+    (parsed,) = duckdb.extract_statements(text)  # one statement a file
+    assert text.startswith("-- ")
+    values = {name: VALUES.get(name, "x") for name in parsed.named_parameters}
+    with store.open(path) as opened:
+        if "incoming" in text:
+            opened.connection.register("incoming", incoming(query, runs))
+        assert opened.connection.execute(f"EXPLAIN {text}", values).fetchall()
+
+
+@pytest.mark.parametrize("query", sql.names("queries"))
+def test_every_query_is_asked_by_somebody(query: str) -> None:
+    code = "".join(p.read_text() for p in Path(store.__file__).parent.glob("*.py"))
+    assert f'"{query}"' in code or f'"queries/{query}"' in code or query.startswith("export_")
+
+
+def test_names_are_in_order() -> None:
+    assert sql.names("schema")[0] == "0001_first"
+    assert sql.names("lake") == (
+        "allow", "cases", "dimension_scores", "expectations", "lock", "runs", "trials", "where"
+    )  # fmt: skip
