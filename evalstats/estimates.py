@@ -81,7 +81,7 @@ def generator(seed: int) -> np.random.Generator:
 
 def case_table(case_runs: pd.DataFrame, *, by: Sequence[str] = ("arm",)) -> pd.DataFrame:
     """How did each case do, over all runs? One row per group and case: trials, passes, mean score."""
-    keys = [*by, "case_id", "archetype"]
+    keys = list(dict.fromkeys([*by, "case_id", "archetype"]))
     counts = ["n_trials", "n_usable", "n_passed", "score_sum"]
     table = case_runs.groupby(keys, dropna=False, sort=True)[counts].sum().reset_index()
     table["score"] = table["score_sum"] / table["n_usable"].where(table["n_usable"] > 0)

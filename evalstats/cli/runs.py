@@ -169,5 +169,5 @@ def list_runs(
     if as_json:
         print(frame.to_json(orient="records", date_format="iso", indent=2))
         return
-    shown = ["run_id", "suite_id", "arm", "n_trials", "n_usable", "n_passed"]
+    shown = ["run_id", "suite_id", "arm", "n_cases", "n_trials", "n_usable"]
     print_table([name.removeprefix("n_") for name in shown], frame[shown].itertuples(index=False))

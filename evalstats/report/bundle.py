@@ -52,7 +52,9 @@ def latest(root: Path, notebook: str, subject: str) -> Path:
     good = [folder for folder in versions(root / notebook / subject) if "failed" not in folder.name]
     if not good:
         known = sorted({f"{v.notebook}/{v.subject}" for v in list_reports(root) if v.status == "ok"})
-        raise ReportError(f"no report {notebook}/{subject} here; known: {', '.join(known) or 'none'}", path=root)
+        raise ReportError(
+            f"no report {notebook}/{subject} here; known: {', '.join(known) or 'none'}", path=root
+        )
     return good[-1]
 
 
@@ -67,7 +69,9 @@ def resolve(root: Path, reference: str) -> Path:
     notebook, _, rest = reference.strip("/").partition("/")
     subject, _, version = rest.partition("/")
     if not subject or not all(_is_name(part) for part in (notebook, subject, *filter(None, [version]))):
-        raise ReportError(f"{reference!r} is no report; give a folder, or NOTEBOOK/SUBJECT[/VERSION]", path=root)
+        raise ReportError(
+            f"{reference!r} is no report; give a folder, or NOTEBOOK/SUBJECT[/VERSION]", path=root
+        )
     if version in ("", "latest"):
         return latest(root, notebook, subject)
     return _exactly(root, notebook, subject, version)

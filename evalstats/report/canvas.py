@@ -10,13 +10,14 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
 from evalstats.report import theme
 
-Row = Mapping[str, Any]
+Row: TypeAlias = Mapping[str, Any]
+Align: TypeAlias = Literal["left", "center", "right"]
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 PIXELS = None  # the scale of things that are placed, not measured
 
@@ -116,7 +117,7 @@ class Canvas:
         """Return the scale that lays ``low`` to ``high`` from pixel ``bottom`` up to pixel ``top``."""
         return alt.Scale(domain=[low, high], range=[bottom, top], nice=False, zero=False)
 
-    def words(self, name: str, rows: Sequence[Row], *, align: str = "left", bold: bool = False) -> None:
+    def words(self, name: str, rows: Sequence[Row], *, align: Align = "left", bold: bool = False) -> None:
         """Write each row's ``text`` at its pixels ``x``, ``y``, in its ``colour``."""
         mark = alt.MarkDef(type="text", align=align, fontWeight=600 if bold else "normal", clip=False)
         self.add(name, mark, rows, x=x("x", PIXELS), y=y("y", PIXELS), text="text:N", color=colour())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -187,7 +188,7 @@ def _panel_runs(canvas: Canvas, panel: Panel, vertical: alt.Scale, across: alt.S
     place = {"x": x("run", across), "y": y("value", vertical)}
     steps = [
         {**a, "run2": b["run"], "value2": b["value"], "colour": theme.MUTE}
-        for a, b in zip(points, points[1:])
+        for a, b in itertools.pairwise(points)
     ]
     step = alt.MarkDef(type="rule", strokeWidth=1.25)
     canvas.add(f"{name}-steps", step, steps, x2=alt.X2("run2"), y2=alt.Y2("value2"), color=colour(), **place)
@@ -288,7 +289,8 @@ def _case_reading(arm: str, cases: Sequence[Mapping[str, Any]]) -> str:
     always = sum(row["score"] == 1 for row in cases)
     never = sum(row["score"] == 0 for row in cases)
     flip = sum(map(_flips, cases))
-    return f"{arm}: of {len(cases)} cases {always} always score 1, {never} always 0, and {flip} change verdict between runs."
+    settled = f"{always} always score 1, {never} always 0"
+    return f"{arm}: of {len(cases)} cases {settled}, and {flip} change verdict between runs."
 
 
 def _draw_cases(by_arm: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> Drawing:
@@ -327,7 +329,7 @@ def _panel_cases(
     canvas.add(f"{arm}-cases", dot, rows, y=y("score", vertical), **place)
 
 
-def _spread(row: Mapping[str, Any]) -> dict[str, float | None]:
+def _spread(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return one standard deviation to either side, inside the possible range."""
     if tables.is_missing(row["run_sd"]):
         return {"low": None, "high": None}

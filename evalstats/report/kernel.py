@@ -114,7 +114,7 @@ def _write_kernel(work: Path) -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End what is left of the process and of the kernels it started."""
-    import psutil
+    import psutil  # type: ignore[import-untyped]
 
     try:
         family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -54,16 +53,12 @@ def render_failure(facts: Mapping[str, str], traceback: str, origin: Sequence[Fa
 
 def fragment(table: Mapping[str, Any]) -> str:
     """Return one table as HTML, for a cell of a notebook."""
-    return str(_template("table.html.j2").module.table(table, LONG_TABLE))
+    return _template("one_table.html.j2").render(t=table, long_table=LONG_TABLE)
 
 
 def summary(document: Mapping[str, Any]) -> str:
     """Return the finding and the headline as HTML, for a cell of a notebook."""
-    cards = "".join(
-        f"<tr><td>{escape(h['label'])}</td><td><b>{escape(h['value'])}</b></td><td>{escape(h.get('detail', ''))}</td></tr>"
-        for h in document["headline"]
-    )
-    return f"<p><b>{escape(document['finding'])}</b></p><table>{cards}</table>"
+    return _template("summary.html.j2").render(report=document)
 
 
 @functools.cache

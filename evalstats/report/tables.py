@@ -153,6 +153,17 @@ ROW_FORMATS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "signed-interval": lambda row: interval_of(row, signed),
 }
 _NOT_NUMERIC = ("text", "yes-no")
+_ESTIMATE = {
+    "estimand",
+    "estimate",
+    "conf_low",
+    "conf_high",
+    "level",
+    "n_cases",
+    "n_trials",
+    "population",
+    "method",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +201,7 @@ class Table:
         self, name: str, title: str, frame: pd.DataFrame, columns: Sequence[Column | str] | None = None
     ) -> None:
         self.name, self.title, self.frame = name, title, frame
-        asked = list(frame.columns) if columns is None else list(columns)
+        asked = _usual_columns(frame) if columns is None else list(columns)
         self.columns = [self._column(column) for column in asked]
 
     def _column(self, asked: Column | str) -> Column:
@@ -239,9 +250,25 @@ def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
+def _usual_columns(frame: pd.DataFrame) -> list[Column | str]:
+    """Return every column of a frame; of estimates, the grouping keys and then each number with its interval."""
+    names = [str(name) for name in frame.columns]
+    if not _ESTIMATE <= set(names):
+        return list(names)
+    difference = frame["estimand"].astype(str).str.contains("difference").any()
+    levels = {percent(level) for level in frame["level"]}
+    title = f"Estimate [{levels.pop()} interval]" if len(levels) == 1 else "Estimate [interval]"
+    keys = list(names[: names.index("estimand")])
+    shown = Column("estimate", title, "signed-estimate" if difference else "estimate")
+    return [*keys, "estimand", shown, "n_cases", "n_trials", "population", "method"]
+
+
 def _format_of(series: pd.Series[Any]) -> str:
     kind = series.dtype.kind
-    return "yes-no" if kind == "b" else "count" if kind in "iu" else "number" if kind == "f" else "text"
+    if kind == "f":
+        known = series.dropna()
+        return "rate" if known.between(-1, 1).all() else "number"
+    return "yes-no" if kind == "b" else "count" if kind in "iu" else "text"
 
 
 def _csv_value(value: Any) -> Any:

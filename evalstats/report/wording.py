@@ -13,6 +13,8 @@ from evalstats.report import tables
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evalstats.report.draft import Draft
+
 FEWEST_DAYS = 5  # below this no day effect can be told (STATS, row 4)
 NOTABLE = 0.05  # p below which an F test is worth a sentence of its own; the value itself is always shown
 
@@ -44,8 +46,8 @@ def variance_cards(
     rates: pd.DataFrame, difference: pd.DataFrame, bands: pd.DataFrame
 ) -> list[dict[str, str]]:
     """Return the headline: the score of each arm, the difference, and how far a run strays by itself."""
-    cards = [_rate_card(row) for row in rates.to_dict("records")]
-    cards += [_difference_card(row) for row in difference.to_dict("records")]
+    cards = [_difference_card(row) for row in difference.to_dict("records")]
+    cards += [_rate_card(row) for row in rates.to_dict("records")]
     return cards + [_band_card(row) for row in bands.to_dict("records")[:1]]
 
 

@@ -128,13 +128,13 @@ def group_means(scores: ArrayLike, *, groups: ArrayLike, level: float = 0.95) ->
 
     References
     ----------
-    One-way analysis of variance; see [Morris]_ for what follows.
+    [Morris]_ for what may follow; the pooled variance is that of a one-way analysis of variance.
 
     Examples
     --------
     >>> found = group_means([1, 0, 1, 0, 0, 1], groups=["A1", "A1", "A1", "A2", "A2", "A2"])
     >>> print(found["A2"])
-    mean of A2 0.3333 [-0.5922, 1.259] at level 0.95 (pooled t, SUPER, 3 cases, 3 trials)
+    mean of A2 0.3333 [-0.5921, 1.259] at level 0.95 (pooled t, SUPER, 3 cases, 3 trials)
     """
     values, names = check_scores(scores), np.asarray(groups)
     codes = check_clusters(names, values.size)
@@ -182,7 +182,7 @@ def shrunken_groups(groups: Sequence[Estimate], *, df: float = inf) -> list[Esti
     >>> scores = [1, 0, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0]
     >>> found = group_means(scores, groups=["A"] * 3 + ["B"] * 3 + ["C"] * 3 + ["D"] * 3)
     >>> [round(group.estimate, 3) for group in shrunken_groups(list(found.values()), df=8)]
-    [0.598, 0.402, 0.794, 0.206]
+    [0.65, 0.35, 0.95, 0.05]
     """
     known = [i for i, group in enumerate(groups) if group.std_error > 0]
     if len(known) < MIN_GROUPS:

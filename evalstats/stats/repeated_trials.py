@@ -21,7 +21,6 @@ from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln
 
 from evalstats.stats.means import MIN_CASES, case_mean, mean_error
 from evalstats.stats.proportions import wilson, wilson_bounds
@@ -258,8 +257,8 @@ def beta_binomial_posterior(
 
     Notes
     -----
-    Cost grows with the number of *different* (passed, trials) pairs. With one trial a case the correlation is
-    unknowable: do not read it then.
+    Cost grows with trials per case, not with cases. With one trial a case the correlation is unknowable: do
+    not read it then.
 
     References
     ----------
@@ -272,15 +271,15 @@ def beta_binomial_posterior(
     array([0.5, 0.5])
     """
     c, n = _case_counts(passed, trials)
-    pairs, times = np.unique(np.stack([c, n], axis=1), axis=0, return_counts=True)
     means = (np.arange(n_means) + 0.5) / n_means
     correlations = (np.arange(n_correlations) + 0.5) / n_correlations
-    a = means[:, None] * (1 / correlations - 1)
-    b = (1 - means)[:, None] * (1 / correlations - 1)
-    log_prior = betaln(a, b)
+    size = 1 / correlations - 1
+    a, b = means[:, None] * size, (1 - means)[:, None] * size
     log_weights = np.zeros_like(a)
-    for (ci, ni), count in zip(pairs, times, strict=True):
-        log_weights += count * (betaln(a + ci, b + ni - ci) - log_prior)
+    # The likelihood needs only how many cases passed, failed and had more than j trials [Griffiths]_.
+    for j in range(int(n.max(initial=0))):
+        log_weights += (c > j).sum() * np.log(a + j) + (n - c > j).sum() * np.log(b + j)
+        log_weights -= (n > j).sum() * np.log(size + j)
     weights = np.exp(log_weights - log_weights.max())
     return BetaBinomialPosterior(means=means, correlations=correlations, weights=weights / weights.sum())
 

@@ -79,17 +79,15 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
 
 
 @contextlib.contextmanager
-def transaction(connection: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
-    """Do all of a block or nothing. Raises StoreError when the database refuses (a full disk, a bad row)."""
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Do all of a block or nothing."""
     connection.begin()
     try:
         yield
         connection.commit()
-    except BaseException as error:
-        with contextlib.suppress(duckdb.Error):  # a failed commit has already rolled back
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # a commit that failed has already rolled back
             connection.rollback()
-        if isinstance(error, duckdb.Error):
-            raise StoreError(f"cannot be written: {reason(error)}; nothing was", path=path) from None
         raise
 
 
@@ -109,12 +107,10 @@ def _create(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.closing(duckdb.connect(str(temporary.absolute()), config=_NEW_FILE)) as connection:
-            migrate(connection, temporary)
+            migrate(connection)
         _put_in_place(temporary, path)
     except (OSError, duckdb.Error) as error:
         raise StoreError(f"cannot be created: {reason(error)}", path=path) from None
-    except StoreError as error:
-        raise StoreError(error.message, path=path) from None
     finally:
         remove(temporary)
 
@@ -134,10 +130,10 @@ def remove(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     """Apply the migrations that are missing, each in a transaction of its own."""
     for name in pending(connection):
-        with transaction(connection, path):
+        with transaction(connection):
             connection.execute(sql.statement(f"schema/{name}"))
             now = datetime.now(UTC).replace(tzinfo=None)
             connection.execute(sql.statement("queries/migration_record"), {"name": name, "applied_at": now})
@@ -165,7 +161,7 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path, read_on
         missing = pending(connection)
         if missing and read_only:
             raise StoreError(f"needs migration {missing[0]}; run `evalstats db migrate`", path=path)
-        migrate(connection, path)
+        migrate(connection)
         same = _catalog(connection) == _expected_catalog()
     except duckdb.Error as error:
         raise StoreError(f"is damaged: {reason(error)}; run `evalstats db rebuild`", path=path) from None
@@ -193,7 +189,7 @@ def _expected_catalog() -> list[Any]:
 def in_memory() -> duckdb.DuckDBPyConnection:
     """Return a connection to an empty store that lives in memory."""
     connection = duckdb.connect(config=_QUIET)
-    migrate(connection, Path(":memory:"))
+    migrate(connection)
     return connection
 
 
@@ -209,9 +205,11 @@ def enum_values() -> dict[str, list[str]]:
 def _connect_lake(folder: Path) -> duckdb.DuckDBPyConnection:
     _verify_lake(folder)
     place = str(folder.resolve())
+    pattern = glob.escape(place)
     connection = in_memory()
-    connection.execute(sql.statement("lake/allow"), {"folder": place})
-    connection.execute(sql.statement("lake/where"), {"folder": glob.escape(place)})
+    # DuckDB asks for permission twice: for the pattern as it is written, and for each file behind it.
+    connection.execute(sql.statement("lake/allow"), {"folder": place, "pattern": pattern})
+    connection.execute(sql.statement("lake/where"), {"pattern": pattern})
     connection.execute(sql.statement("lake/lock"))
     for table in LAKE_TABLES:
         if any((folder / table).glob("**/*.parquet")):

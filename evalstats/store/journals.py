@@ -61,9 +61,12 @@ def ingest(path: Path, runs_folder: Path, *, wait: float = database.WAIT_SECONDS
     with contextlib.closing(database.connect(path, wait=wait)) as connection:
         for folder in folders:
             try:
-                _ingest_run(_Intake(connection, path, runs_folder, tally, torn), folder, seen)
+                _ingest_run(_Intake(connection, runs_folder, tally, torn), folder, seen)
             except JournalError as error:
                 failures.append(error)
+            except duckdb.Error as error:
+                why = f"cannot be written: {database.reason(error)}; what was ingested before is kept"
+                raise StoreError(why, path=path) from None
     if failures:
         raise failures[0]
     return IngestReport(
@@ -106,7 +109,6 @@ def _check_replaceable(path: Path, wait: float) -> None:
 @dataclass(frozen=True, slots=True)
 class _Intake:
     connection: duckdb.DuckDBPyConnection
-    path: Path
     runs_folder: Path
     tally: Counter[str]
     torn: list[str]
@@ -153,7 +155,7 @@ def _ingest_run(intake: _Intake, folder: Path, seen: dict[str, Path]) -> None:
         )
     if intake.run("run_manifest", run_id=row["run_id"]).fetchall() != [(row["manifest"],)]:
         cases = rows.case_table(manifest, row["run_id"], folder / "manifest.json")
-        with database.transaction(intake.connection, intake.path):
+        with database.transaction(intake.connection):
             intake.insert("run_insert", rows.run_table(row))
             intake.run("cases_delete", run_id=row["run_id"])
             intake.insert("cases_insert", cases)
@@ -169,7 +171,7 @@ def _ingest_journal(intake: _Intake, file: Path, run: Mapping[str, Any]) -> None
     if prefix.hexdigest() != old.sha256:  # not the file it was: read it from the start
         old, prefix = _Mark(), hashlib.sha256()
     reader = _Reader(file, old, prefix)
-    with database.transaction(intake.connection, intake.path):
+    with database.transaction(intake.connection):
         for batch in reader.batches(run):
             _insert_batch(intake, batch, run["run_id"])
         new = reader.mark

@@ -47,7 +47,7 @@ def snapshot(store: Store, folder: Path, suite_id: str, run_ids: Sequence[str] |
 
     ``store.open(folder)`` then answers as ``store`` did. Raises StoreError when the folder exists.
     """
-    store.runs(suite_id)  # refuses an unknown suite
+    store.require(suite_id, run_ids)
     if folder.exists():
         raise StoreError("is there already; a snapshot is written once", path=folder)
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")

@@ -65,7 +65,7 @@ class Store:
         n_trials, n_usable.
         """
         if suite_id is not None:
-            self._check(suite_id)
+            self.require(suite_id)
         return self._frame("runs", suite_id=suite_id)
 
     def case_runs(
@@ -84,7 +84,7 @@ class Store:
         square is taken to 12 decimals and the sums are exact. With no usable trial the sums are 0 and
         the mean, ``score_sum / n_usable``, is NaN. A case without any trial in a run has no row.
         """
-        self._check(suite_id, run_ids)
+        self.require(suite_id, run_ids)
         if arm is not None and arm not in list(Arm):
             raise StoreError(f"unknown arm; known: {', '.join(Arm)}", path=self.path, field="arm")
         return self._frame("case_runs", suite_id=suite_id, arm=arm, run_ids=_listed(run_ids))
@@ -97,7 +97,7 @@ class Store:
         tokens_in, tokens_out, tokens_cache, cost, cost_source, tool_calls, stop_reason, error_class,
         isolation, leftover_processes, stdout_sha256, stderr_sha256, transcript_sha256.
         """
-        self._check(suite_id, run_ids)
+        self.require(suite_id, run_ids)
         return self._frame("trials", suite_id=suite_id, run_ids=_listed(run_ids))
 
     def expectation_rates(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
@@ -107,7 +107,7 @@ class Store:
         of trials that are usable, or unscored because an expectation was undecided; the rate among the
         decided is ``passed / (n - undecided)``.
         """
-        self._check(suite_id, run_ids)
+        self.require(suite_id, run_ids)
         return self._frame(
             "expectation_rates", {"passed": "int64"}, suite_id=suite_id, run_ids=_listed(run_ids)
         )
@@ -119,7 +119,7 @@ class Store:
         error_class, stdout_sha256, stderr_sha256, transcript_sha256, then idx, type, required, passed,
         detail of the expectation (missing where a trial has none).
         """
-        self._check_runs(None, [run_id])
+        self._require_runs(None, [run_id])
         return self._frame("case_trials", run_id=run_id, case_id=case_id)
 
     def outcomes(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
@@ -127,17 +127,18 @@ class Store:
 
         Columns: run_id, arm, outcome, usable, n_trials.
         """
-        self._check(suite_id, run_ids)
+        self.require(suite_id, run_ids)
         return self._frame("outcomes", suite_id=suite_id, run_ids=_listed(run_ids))
 
-    def _check(self, suite_id: str, run_ids: Sequence[str] | None = None) -> None:
+    def require(self, suite_id: str, run_ids: Sequence[str] | None = None) -> None:
+        """Raise StoreError, naming what is known, unless the suite and its runs are in the store."""
         known = self.suites()
         if suite_id not in known:
             raise StoreError(f"unknown suite {suite_id!r}; known: {_few(known)}", path=self.path)
         if run_ids is not None:
-            self._check_runs(suite_id, run_ids)
+            self._require_runs(suite_id, run_ids)
 
-    def _check_runs(self, suite_id: str | None, run_ids: Sequence[str]) -> None:
+    def _require_runs(self, suite_id: str | None, run_ids: Sequence[str]) -> None:
         known = [run_id for (run_id,) in self._rows("run_ids", suite_id=suite_id)]
         unknown = sorted(set(run_ids) - set(known))
         if unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -153,17 +153,4 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, l
 
 
 def _table(columns: Mapping[str, list[Any]], kinds: Mapping[str, pa.DataType]) -> pa.Table:
-    return pa.table({name: _array(values, kinds.get(name, _TEXT)) for name, values in columns.items()})
-
-
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:  # a lone surrogate is legal in JSON but not in a database
-        return pa.array([_encodable(value) for value in values], kind)
-
-
-def _encodable(value: str | Iterable[str] | None) -> Any:
-    if isinstance(value, str):
-        return value.encode(errors="backslashreplace").decode()
-    return None if value is None else [_encodable(item) for item in value]
+    return pa.table({name: pa.array(values, kinds.get(name, _TEXT)) for name, values in columns.items()})

@@ -49,7 +49,9 @@ def test_published(published, agrees):
         found = [between_groups_variance(inputs, numbers(published["variances"]))]
     else:
         errors = np.sqrt(numbers(published["variances"]))
-        found = [g.estimate for g in shrunken_groups([group(*pair) for pair in zip(inputs, errors)])]
+        found = [
+            g.estimate for g in shrunken_groups([group(*pair) for pair in zip(inputs, errors, strict=True)])
+        ]
     for value, text in zip(found, published["expected"].split(), strict=True):
         agrees(group(float(value), 1.0), {"estimate": text})
 
@@ -118,7 +120,7 @@ def test_no_groups():
 def test_eight_schools_still_keep_a_part_of_their_own():
     """With no visible spread Morris shrinks by (k - 3) / (k - 1), not completely: 5/7 of the way to 7.7."""
     effects, errors = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
-    found = shrunken_groups([group(*pair) for pair in zip(effects, errors)])
+    found = shrunken_groups([group(*pair) for pair in zip(effects, errors, strict=True)])
     assert found[0].estimate == pytest.approx(28 - 5 / 7 * (28 - 7.7), abs=0.02)
     assert found[0].method == "empirical Bayes, Morris"
 
@@ -161,10 +163,12 @@ def test_calibration_shrunken_intervals_cover_over_groups():
     errors = np.tile(np.linspace(0.08, 0.16, k), (reps, 1))
     seen = truth + errors * rng.standard_normal((reps, k))
     covered, gain = [], []
-    for t, y, e in zip(truth, seen, errors):
-        found = shrunken_groups([group(*pair, level=0.8) for pair in zip(y, e)])
-        covered.append(np.mean([g.conf_low <= x <= g.conf_high for g, x in zip(found, t)]))
-        gain.append(((y - t) ** 2).mean() - np.mean([(g.estimate - x) ** 2 for g, x in zip(found, t)]))
+    for t, y, e in zip(truth, seen, errors, strict=True):
+        found = shrunken_groups([group(*pair, level=0.8) for pair in zip(y, e, strict=True)])
+        covered.append(np.mean([g.conf_low <= x <= g.conf_high for g, x in zip(found, t, strict=True)]))
+        gain.append(
+            ((y - t) ** 2).mean() - np.mean([(g.estimate - x) ** 2 for g, x in zip(found, t, strict=True)])
+        )
     assert abs(np.mean(covered) - 0.8) < 3 * np.std(covered) / sqrt(reps)
     assert np.mean(gain) > 3 * np.std(gain) / sqrt(reps)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -103,10 +104,11 @@ def test_a_locked_store_names_who_holds_it(rights: str, path: Path) -> None:
 def test_a_locked_store_is_waited_for(path: Path) -> None:
     store.open(path).close()
     other = hold(path, "rw")
-    subprocess.Popen(["sh", "-c", f"sleep 0.5; echo > /proc/{other.pid}/fd/0"])
+    later = threading.Timer(0.5, release, [other])
+    later.start()
     with store.open(path, wait=20) as opened:
         assert opened.suites() == []
-    release(other)
+    later.join()
 
 
 def test_readers_do_not_exclude_each_other(path: Path) -> None:
@@ -227,11 +229,15 @@ def test_a_full_disk_leaves_no_half_made_store(small_disk: Path) -> None:
 
 
 def test_the_command_line_of_the_holder_is_redacted() -> None:
-    sleeper = subprocess.Popen(["sleep", "5", "sk-ant-" + "a" * 30][:2] + [])
-    sleeper.kill()
-    sleeper.wait()
-    text = database._who_holds_it(f"Conflicting lock is held in python (PID {sleeper.pid}).")
-    assert text == f"is in use by process {sleeper.pid}; try again when it is done"
+    secret = "sk-ant-" + "a" * 30
+    holder = subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE)
+    message = f"Conflicting lock is held in python (PID {holder.pid})."
+    alive = database._who_holds_it(message)
+    holder.communicate(b"\n", timeout=20)
+    command = f"{sys.executable} -c input() [redacted:token]"
+    assert alive == f"is in use by process {holder.pid} ({command}); try again when it is done"
+    gone = database._who_holds_it(message)
+    assert gone == f"is in use by process {holder.pid}; try again when it is done"
 
 
 def test_enum_values_are_those_of_the_schema() -> None:

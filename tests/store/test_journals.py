@@ -52,9 +52,10 @@ def test_ingest_keeps_every_field(path: Path, runs: Any) -> None:
             "None", "['card']", "None", "None", "bwrap", "None", "None", "None",
         ]  # fmt: skip
         assert ask("SELECT count(*), count(passed) FROM expectations").fetchall() == [(14, 8)]
-        assert ask("SELECT dimension, count(*), count(score) FROM dimension_scores GROUP BY ALL ORDER BY ALL").fetchall() == [
-            ("correctness", 8, 8), ("safety", 8, 0)
-        ]  # fmt: skip
+        by_dimension = ask(
+            "SELECT dimension, count(*), count(score) FROM dimension_scores GROUP BY 1 ORDER BY 1"
+        )
+        assert by_dimension.fetchall() == [("correctness", 8, 8), ("safety", 8, 0)]
         assert ask("SELECT * FROM cases ORDER BY ALL").fetchall() == [
             ("r1", "c1", "6" * 64),
             ("r1", "c2", "7" * 64),
@@ -124,7 +125,7 @@ def test_a_bad_line_leaves_its_whole_journal_out_and_the_others_in(path: Path, r
         file.write(b'{"kind": "tri\n')
     append(journal, runs.trial("r1", "c1", 2))
     runs.add("r2", [runs.trial("r2", "c1", 1)])
-    with pytest.raises(JournalError, match="host-1-1.jsonl:2: is not JSON") as caught:
+    with pytest.raises(JournalError, match=r"host-1-1\.jsonl:2: is not JSON") as caught:
         store.ingest(path, runs.folder)
     assert caught.value.line == 2
     with store.open(path) as opened:
@@ -162,19 +163,19 @@ def test_a_key_that_is_not_the_trials_own_is_refused(path: Path, runs: Any) -> N
         store.ingest(path, runs.folder)
 
 
-def test_text_that_no_database_can_hold_is_escaped(path: Path, runs: Any) -> None:
+def test_any_text_can_be_ingested(path: Path, runs: Any) -> None:
     odd = runs.trial("r1", "c1", 1, stop_reason="a\ud800b", cited_cards=("\udfff",), reason="nul \0 here")
     runs.add("r1", [odd])
     store.ingest(path, runs.folder)
     with store.open(path) as opened:
         row = opened.connection.execute("SELECT stop_reason, cited_cards, reason FROM trials").fetchall()
-    assert row == [("a\\ud800b", ["\\udfff"], "nul \0 here")]
+    assert row == [("a?b", ["?"], "nul \0 here")]
 
 
 def test_two_folders_of_one_run_are_refused(path: Path, runs: Any) -> None:
     runs.add("r1")
     shutil.copytree(runs.folder / "r1", runs.folder / "r1-copy")
-    with pytest.raises(JournalError, match="r1-copy/manifest.json: /run_id: is the run of r1 too"):
+    with pytest.raises(JournalError, match=r"r1-copy/manifest\.json: /run_id: is the run of r1 too"):
         store.ingest(path, runs.folder)
     assert count(path, "trials") == 12
 

@@ -120,7 +120,7 @@ def test_a_lake_reaches_nothing_but_its_folder(opened: Any, tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_no_lake_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="without a lake.json of evalstats"):
+    with pytest.raises(StoreError, match=r"without a lake\.json of evalstats"):
         store.open(tmp_path)
     (tmp_path / "lake.json").write_text('{"format": "evalstats-lake.v1", "migrations": ["0999_later"]}')
     with pytest.raises(StoreError, match="newer evalstats"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstats import store
-from evalstats.contract import Arm
+from evalstats.contract import Arm, Outcome
 from evalstats.errors import StoreError
 
 
@@ -129,7 +129,7 @@ def test_expectation_rates(opened: Any) -> None:
 
 
 def test_contaminated_trials_enter_no_expectation_rate(path: Path, runs: Any) -> None:
-    spoilt = runs.trial("r1", "c1", 2, outcome="contaminated", score=None, passed=None, reason="skill seen")
+    spoilt = runs.trial("r1", "c1", 2, outcome=Outcome.CONTAMINATED, score=None, passed=None, reason="seen")
     runs.add("r1", [runs.trial("r1", "c1", 1), spoilt])
     store.ingest(path, runs.folder)
     with store.open(path) as opened:
@@ -179,7 +179,8 @@ def test_sums_are_exact_and_the_same_on_every_thread(path: Path) -> None:
     with store.open(path) as opened:
         ask = opened.connection.execute
         ask(
-            "INSERT INTO runs BY NAME SELECT 'r1' AS run_id, 's' AS suite_id, 'skill-on' AS arm, now()::TIMESTAMP AS created_at, '{}' AS manifest"
+            "INSERT INTO runs (run_id, suite_id, arm, created_at, manifest)"
+            " VALUES ('r1', 's', 'skill-on', '2026-01-01', '{}')"
         )
         ask(fill)
         assert ask("SELECT current_setting('threads') > 1").fetchall() == [(True,)]

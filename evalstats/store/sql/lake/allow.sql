@@ -1,2 +1,2 @@
--- The one folder that may be read once everything else is forbidden.
-SET allowed_directories = [$folder]
+-- The one folder that may be read once everything else is forbidden, also as a pattern.
+SET allowed_directories = [$folder, $pattern]

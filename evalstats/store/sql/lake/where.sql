@@ -1,2 +1,2 @@
--- The folder that the views below read, with its wildcards escaped.
-SET VARIABLE lake = $folder
+-- The folder that the views read, as a pattern: its own wildcards are escaped.
+SET VARIABLE lake = $pattern

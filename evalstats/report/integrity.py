@@ -43,7 +43,9 @@ def _manifest(folder: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
         raw = path.read_bytes()
         manifest = json.loads(raw)
         body = {key: value for key, value in manifest.items() if key != "content_hash"}
-        sound = contract.canonical(manifest) == raw and manifest["content_hash"] == contract.canonical_digest(body)
+        sound = contract.canonical(manifest) == raw and manifest["content_hash"] == contract.canonical_digest(
+            body
+        )
         entries = {str(name): (entry["sha256"], entry["bytes"]) for name, entry in manifest["files"].items()}
     except OSError:
         return None, [Finding(bundle.MANIFEST, "is missing or cannot be read")]
@@ -99,8 +101,12 @@ def _chain(folder: Path) -> Iterator[Finding]:
                 yield Finding(file, "is not the one that the chain names")
     named = {line["version"] for line in lines}
     there = {entry.name for entry in bundle.versions(folder.parent)}
-    yield from (Finding(f"../{version}", "is named by the chain but gone") for version in sorted(named - there))
-    yield from (Finding(f"../{v}", "is not named by the chain") for v in sorted(there - named - {folder.name}))
+    yield from (
+        Finding(f"../{version}", "is named by the chain but gone") for version in sorted(named - there)
+    )
+    yield from (
+        Finding(f"../{v}", "is not named by the chain") for v in sorted(there - named - {folder.name})
+    )
 
 
 def _digest(path: Path) -> str | None:

@@ -1,0 +1,368 @@
+"""From a notebook to a published version: check, snapshot, run, render, seal, publish."""
+
+from __future__ import annotations
+
+import functools
+import json
+import platform
+import re
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import evalstats
+from evalstats import contract
+from evalstats.contract import Visibility
+from evalstats.errors import EvalstatsError, ReportError
+from evalstats.redact import Redactor
+from evalstats.report import bundle, draft, kernel, page, parameters
+from evalstats.report.kernel import Limits, Outcome
+from evalstats.report.parameters import Scalar
+from evalstats.trials import timestamp
+
+STORE, SUITE, INPUTS = "store", "suite", "inputs"
+PACKAGES = (
+    "altair duckdb ipykernel jinja2 nbclient numpy pandas papermill pyarrow scipy statsmodels vl-convert-python"
+).split()
+_CODE = (".py", ".sql", ".j2", ".css")
+_MEMORY = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltReport:
+    """What came of a build. ``unchanged``: this content was published before, under ``version``."""
+
+    path: Path
+    version: str
+    content_hash: str
+    status: str
+    unchanged: bool
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the fields as JSON holds them."""
+        names = ("version", "content_hash", "status", "unchanged")
+        return {"path": str(self.path), **{name: getattr(self, name) for name in names}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One notebook about to run: its bytes, its parameters, and the digests of what it will read."""
+
+    name: str
+    source: bytes
+    parameters: dict[str, Scalar]
+    inputs: dict[str, str] = field(default_factory=dict)
+    suite_hashes: tuple[str, ...] = ()
+
+
+def build(
+    notebook: str | Path,
+    *,
+    store: Path | str | None = None,
+    reports: Path | str,
+    parameters: Mapping[str, Any] | None = None,
+    subject: str | None = None,
+    limits: Limits | None = None,
+) -> BuiltReport:
+    """Run a notebook over a snapshot of the store and publish what it says as the next version of its subject.
+
+    Parameters
+    ----------
+    notebook : str or Path
+        The name of a packaged notebook, or a path to one.
+    store : Path or str, optional
+        Database file or Parquet folder. Needed by notebooks that declare the parameter ``store``, which then also
+        declare ``suite``: they see a snapshot of that suite, in a folder ``inputs``.
+    reports : Path or str
+        The folder of all reports.
+    parameters : mapping, optional
+        Values for what the notebook declares; texts are read as the declared kind.
+    subject : str, optional
+        What the report is about; by default what the notebook says.
+    limits : Limits, optional
+        How long it may take.
+
+    Returns
+    -------
+    BuiltReport
+
+    Raises
+    ------
+    ReportError
+        The parameters do not fit, the suite is private, or the notebook did not end well: then a failed version,
+        which never becomes the latest, keeps what is known of it.
+    """
+    started = time.time()
+    path = find_notebook(notebook)
+    with tempfile.TemporaryDirectory(prefix="evalstats-report-") as folder:
+        work = Path(folder)
+        job = _prepare(path, dict(parameters or {}), store, work)
+        outcome = kernel.run(job.source, job.parameters, work, limits or Limits())
+        document, files, outcome = _collect(job, work, outcome)
+        name = bundle.check_name("subject", subject or _subject(job, document))
+        files["notebook.ipynb"] = normalised(work, job.source)
+        manifest = _manifest(job, name, document, outcome)
+        files["report.html"] = _page(manifest, document, files, outcome).encode()
+        sealed = bundle.seal(manifest, files)
+        run = _run_record(started, outcome)
+    place, unchanged = bundle.publish(Path(reports) / job.name / name, sealed, files, run)
+    if outcome.status != kernel.OK:
+        where = f"cell {outcome.cell}: " if outcome.cell is not None else ""
+        raise ReportError(f"{outcome.status}: {where}{outcome.message}; see {place}/report.html", path=path)
+    return BuiltReport(
+        path=place,
+        version=place.name,
+        content_hash=sealed["content_hash"],
+        status=outcome.status,
+        unchanged=unchanged,
+    )
+
+
+def find_notebook(notebook: str | Path) -> Path:
+    """Return the notebook at a path, or the packaged one of that name. Raises ReportError."""
+    path = Path(notebook)
+    if path.suffix != ".ipynb":
+        path = contract.packaged("notebooks") / f"{notebook}.ipynb"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in contract.packaged("notebooks").glob("*.ipynb"))) or "none"
+        raise ReportError(f"no notebook {str(notebook)!r}; known: {known}")
+    bundle.check_name("notebook", path.stem)
+    return path
+
+
+# --- before --------------------------------------------------------------------------------------
+
+
+def _prepare(path: Path, given: dict[str, Any], store: Path | str | None, work: Path) -> Job:
+    document, text = contract.read_json(path)
+    try:
+        defaults = parameters.declared(document)
+        if STORE in given:
+            raise ReportError("is set by the build; say which store with --store", field=STORE)
+        values = parameters.checked(defaults, given)
+    except ReportError as error:
+        raise ReportError(error.message, path=path, line=error.line, field=error.field) from None
+    job = Job(name=path.stem, source=text.encode(), parameters=values)
+    return _with_inputs(job, store, work) if STORE in defaults else job
+
+
+def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
+    """Snapshot the suite that the notebook is about; the notebook then reads ``inputs`` beside itself."""
+    from evalstats import store
+
+    if place is None or SUITE not in job.parameters:
+        missing = "a store; say which with --store" if place is None else f"a parameter {SUITE!r}"
+        raise ReportError(f"this notebook needs {missing}", path=job.name)
+    suite = str(job.parameters[SUITE])
+    with store.open(place, read_only=True) as source:
+        if Visibility.PRIVATE_HOLDOUT in set(source.runs(suite)["visibility"]):
+            raise ReportError("private suites have no public report yet", field=SUITE)
+        store.snapshot(source, work / INPUTS, suite)
+    with store.open(work / INPUTS, read_only=True) as inputs:
+        runs = inputs.runs(suite)
+        digests = {"runs": store.rows_digest(runs), "trials": store.rows_digest(inputs.trials(suite))}
+    hashes = tuple(sorted(set(runs["suite_scoring"].dropna())))
+    values = {**job.parameters, STORE: INPUTS}
+    return Job(name=job.name, source=job.source, parameters=values, inputs=digests, suite_hashes=hashes)
+
+
+# --- after ---------------------------------------------------------------------------------------
+
+
+def _collect(
+    job: Job, work: Path, outcome: Outcome
+) -> tuple[dict[str, Any] | None, dict[str, bytes], Outcome]:
+    """Return the document and files that the notebook left; what is not as it must be makes it a failed one."""
+    if outcome.status != kernel.OK:
+        text = scrubbed(outcome.traceback, work)
+        return (
+            None,
+            {},
+            Outcome(
+                status=outcome.status,
+                message=scrubbed(outcome.message, work),
+                cell=outcome.cell,
+                traceback=text,
+            ),
+        )
+    try:
+        document = _read_document(job, work / kernel.BUNDLE / "report.json")
+        return document, _files(work / kernel.BUNDLE, document), outcome
+    except EvalstatsError as error:
+        return None, {}, Outcome(status=kernel.FAILED, message=scrubbed(error.message, work))
+
+
+def _read_document(job: Job, path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ReportError("the notebook saved no report; end it with draft.save()")
+    document, text = contract.read_json(path)
+    contract.validate(document, "report.v1", path=path.name, text=text)
+    draft.refuse_private(document)
+    if document["notebook"] != job.name:
+        raise ReportError(f"the draft calls its notebook {document['notebook']!r}, the file is {job.name!r}")
+    return dict(document)
+
+
+def _files(folder: Path, document: Mapping[str, Any]) -> dict[str, bytes]:
+    names = ["report.json"]
+    for section in document["sections"]:
+        names += [f"tables/{table['name']}.csv" for table in section["tables"]]
+        for figure in section["figures"]:
+            names += [f"figures/{figure['name']}{end}" for end in (".svg", "-narrow.svg", ".vl.json")]
+    try:
+        return {name: (folder / name).read_bytes() for name in names}
+    except OSError as error:
+        raise ReportError(f"the draft names a file it did not save ({error.strerror})") from None
+
+
+def _subject(job: Job, document: Mapping[str, Any] | None) -> str:
+    return str(document["subject"] if document else job.parameters.get(SUITE, "all"))
+
+
+def normalised(work: Path, source: bytes) -> bytes:
+    """Return the executed notebook without times, paths, process numbers and random ids."""
+    try:
+        notebook = json.loads((work / kernel.EXECUTED).read_bytes())
+    except (OSError, ValueError):  # never started, or cut off while it was written
+        notebook = json.loads(source)
+    cells = [c for c in notebook["cells"] if "papermill-error-cell-tag" not in c["metadata"].get("tags", [])]
+    for number, cell in enumerate(cells, 1):
+        tags = cell["metadata"].get("tags")
+        cell |= {"id": f"cell-{number:02d}", "metadata": {"tags": tags} if tags else {}}
+        if "outputs" in cell:
+            cell["outputs"] = _scrubbed_tree(_joined(cell["outputs"]), work)
+    kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    info = {"kernelspec": kernelspec, "language_info": {"name": "python"}}
+    whole = {"cells": cells, "metadata": info, "nbformat": 4, "nbformat_minor": 5}
+    return draft.as_json(whole).encode()
+
+
+def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return outputs with neighbouring pieces of one stream joined: where they break is a matter of timing."""
+    joined: list[dict[str, Any]] = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output["output_type"] == "stream" and output["name"] == last.get("name"):
+            last["text"] = _text(last["text"]) + _text(output["text"])
+        else:
+            joined.append(output)
+    return joined
+
+
+def _text(lines: str | list[str]) -> str:
+    return lines if isinstance(lines, str) else "".join(lines)
+
+
+def _scrubbed_tree(value: Any, work: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _scrubbed_tree(entry, work) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed_tree(entry, work) for entry in value]
+    return scrubbed(value, work) if isinstance(value, str) else value
+
+
+def scrubbed(text: str, work: Path) -> str:
+    """Return ``text`` without the paths, addresses and credentials of this machine."""
+    text = _CELL_FILE.sub("<cell>", text)
+    root = Path(evalstats.__path__[0]).parent
+    for place, word in (
+        (work, "<work>"),
+        (root, "<evalstats>"),
+        (sys.prefix, "<python>"),
+        (sys.base_prefix, "<python>"),
+    ):
+        text = text.replace(str(place), word)
+    text = _MEMORY.sub("0x…", text)
+    return Redactor({})(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
+def _manifest(job: Job, subject: str, document: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "schema": "report-manifest.v1",
+        "status": outcome.status,
+        "notebook": {"name": job.name, "sha256": contract.digest(job.source)},
+        "subject": subject,
+        "parameters": job.parameters,
+        "seed": job.parameters.get("seed"),
+        "inputs": job.inputs,
+        "suite_scoring": list(job.suite_hashes),
+        "template_sha256": _tree_digest(page.TEMPLATES, (".j2", ".css")),
+        "code_sha256": _tree_digest(Path(evalstats.__path__[0]), _CODE),
+        "python": platform.python_version(),
+        "packages": _package_versions(),
+        "visibility": document["data"].get("visibility") if document else None,
+    }
+
+
+@functools.cache
+def _tree_digest(root: Path, kinds: tuple[str, ...]) -> str:
+    files = sorted(path for path in root.rglob("*") if path.suffix in kinds and path.is_file())
+    return contract.canonical_digest(
+        [[f.relative_to(root).as_posix(), contract.digest(f.read_bytes())] for f in files]
+    )
+
+
+@functools.cache
+def _package_versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def _page(
+    manifest: Mapping[str, Any],
+    document: Mapping[str, Any] | None,
+    files: Mapping[str, bytes],
+    outcome: Outcome,
+) -> str:
+    origin = _origin(manifest, document, files)
+    if document is None:
+        facts = {
+            "notebook": manifest["notebook"]["name"],
+            "subject": manifest["subject"],
+            "status": outcome.status,
+        }
+        return page.render_failure({**facts, "message": outcome.message}, outcome.traceback, origin)
+    drawings = {Path(n).stem: data.decode() for n, data in files.items() if n.endswith(".svg")}
+    return page.render(document, drawings, origin)
+
+
+def _origin(
+    manifest: Mapping[str, Any], document: Mapping[str, Any] | None, files: Mapping[str, bytes]
+) -> list[page.Fact]:
+    facts: list[page.Fact] = [
+        ("Notebook", f"{manifest['notebook']['name']} · {manifest['notebook']['sha256']}"),
+        ("Parameters", [f"{name} = {value!r}" for name, value in manifest["parameters"].items()]),
+        ("Inputs", [f"{name} · {sha256}" for name, sha256 in manifest["inputs"].items()]),
+        ("Suite (scoring hash)", manifest["suite_scoring"]),
+        ("Runs", list(dict.fromkeys(run["run_id"] for run in document["series"])) if document else []),
+        ("Numbers", f"report.json · {contract.digest(files['report.json'])}" if document else ""),
+        (
+            "Code and page",
+            [f"evalstats · {manifest['code_sha256']}", f"templates · {manifest['template_sha256']}"],
+        ),
+        (
+            "Versions",
+            [f"python {manifest['python']}", *(f"{n} {v}" for n, v in manifest["packages"].items())],
+        ),
+    ]
+    return [(label, text) for label, text in facts if text]
+
+
+def _run_record(started: float, outcome: Outcome) -> dict[str, Any]:
+    """Return what differs from build to build: kept beside the report, outside its content hash."""
+    from datetime import UTC, datetime
+
+    return {
+        "started_at": timestamp(datetime.fromtimestamp(started, UTC)),
+        "finished_at": timestamp(),
+        "duration_s": round(time.time() - started, 3),
+        "host": socket.gethostname(),
+        "kernel": "cold",
+        "status": outcome.status,
+    }
