@@ -122,7 +122,8 @@ def _diagnostics(trials: list[Trial]) -> tuple[str, ...]:
         if trial.reason:
             seen.setdefault(trial.reason)
         for result in trial.expectations:
-            seen.setdefault(result.detail)
+            if result.detail and result.passed is not True:
+                seen.setdefault(result.detail)
     return tuple(seen)
 
 

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-FILES = {"evals/door/door.txt": "4711\n", "evals/door/open.txt": "open\n", "evals/door/rubric.md": "Polite?\n"}
+FILES = {
+    "evals/door/door.txt": "4711\n",
+    "evals/door/open.txt": "open\n",
+    "evals/door/rubric.md": "Polite?\n",
+}
 
 DOCUMENT = {
     "schema_version": 1,

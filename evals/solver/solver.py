@@ -55,7 +55,7 @@ def queens(_rng, size, _load):
 def chain(rng, size, _load):
     """The first link is true, and each link implies the next: only all true will do."""
     order = rng.sample(range(1, size + 1), size)
-    return [order[:1]] + [[-link, following] for link, following in pairwise(order)]
+    return [[order[0]]] + [[-link, following] for link, following in pairwise(order)]
 
 
 def colouring(rng, size, load):

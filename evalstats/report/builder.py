@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import platform
-import re
-import socket
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib import metadata
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import evalstats
 from evalstats import contract
 from evalstats.contract import Visibility
 from evalstats.errors import EvalstatsError, ReportError
-from evalstats.redact import Redactor
-from evalstats.report import bundle, draft, kernel, page, parameters
+from evalstats.report import bundle, draft, executed, kernel, page, parameters, provenance
 from evalstats.report.kernel import Limits, Outcome
-from evalstats.report.parameters import Scalar
-from evalstats.trials import timestamp
+from evalstats.report.provenance import Job
 
 STORE, SUITE, INPUTS = "store", "suite", "inputs"
-PACKAGES = (
-    "altair duckdb ipykernel jinja2 nbclient numpy pandas papermill pyarrow scipy statsmodels vl-convert-python"
-).split()
-_CODE = (".py", ".sql", ".j2", ".css")
-_MEMORY = re.compile(r"\b0x[0-9a-f]{6,}\b")
-_CELL_FILE = re.compile(r"\S*/ipykernel_\d+/\d+\.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +33,6 @@ class BuiltReport:
         """Return the fields as JSON holds them."""
         names = ("version", "content_hash", "status", "unchanged")
         return {"path": str(self.path), **{name: getattr(self, name) for name in names}}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One notebook about to run: its bytes, its parameters, and the digests of what it will read."""
-
-    name: str
-    source: bytes
-    parameters: dict[str, Scalar]
-    inputs: dict[str, str] = field(default_factory=dict)
-    suite_hashes: tuple[str, ...] = ()
 
 
 def build(
@@ -107,11 +80,11 @@ def build(
         outcome = kernel.run(job.source, job.parameters, work, limits or Limits())
         document, files, outcome = _collect(job, work, outcome)
         name = bundle.check_name("subject", subject or _subject(job, document))
-        files["notebook.ipynb"] = normalised(work, job.source)
-        manifest = _manifest(job, name, document, outcome)
+        files["notebook.ipynb"] = executed.normalised(work, job.source)
+        manifest = provenance.manifest(job, name, document, outcome.status)
         files["report.html"] = _page(manifest, document, files, outcome).encode()
         sealed = bundle.seal(manifest, files)
-        run = _run_record(started, outcome)
+        run = provenance.run_record(started, outcome.status)
     place, unchanged = bundle.publish(Path(reports) / job.name / name, sealed, files, run)
     if outcome.status != kernel.OK:
         where = f"cell {outcome.cell}: " if outcome.cell is not None else ""
@@ -181,13 +154,13 @@ def _collect(
 ) -> tuple[dict[str, Any] | None, dict[str, bytes], Outcome]:
     """Return the document and files that the notebook left; what is not as it must be makes it a failed one."""
     if outcome.status != kernel.OK:
-        text = scrubbed(outcome.traceback, work)
+        text = executed.scrubbed(outcome.traceback, work)
         return (
             None,
             {},
             Outcome(
                 status=outcome.status,
-                message=scrubbed(outcome.message, work),
+                message=executed.scrubbed(outcome.message, work),
                 cell=outcome.cell,
                 traceback=text,
             ),
@@ -196,7 +169,7 @@ def _collect(
         document = _read_document(job, work / kernel.BUNDLE / "report.json")
         return document, _files(work / kernel.BUNDLE, document), outcome
     except EvalstatsError as error:
-        return None, {}, Outcome(status=kernel.FAILED, message=scrubbed(error.message, work))
+        return None, {}, Outcome(status=kernel.FAILED, message=executed.scrubbed(error.message, work))
 
 
 def _read_document(job: Job, path: Path) -> dict[str, Any]:
@@ -226,101 +199,13 @@ def _subject(job: Job, document: Mapping[str, Any] | None) -> str:
     return str(document["subject"] if document else job.parameters.get(SUITE, "all"))
 
 
-def normalised(work: Path, source: bytes) -> bytes:
-    """Return the executed notebook without times, paths, process numbers and random ids."""
-    try:
-        notebook = json.loads((work / kernel.EXECUTED).read_bytes())
-    except (OSError, ValueError):  # never started, or cut off while it was written
-        notebook = json.loads(source)
-    cells = [c for c in notebook["cells"] if "papermill-error-cell-tag" not in c["metadata"].get("tags", [])]
-    for number, cell in enumerate(cells, 1):
-        tags = cell["metadata"].get("tags")
-        cell |= {"id": f"cell-{number:02d}", "metadata": {"tags": tags} if tags else {}}
-        if "outputs" in cell:
-            cell["outputs"] = _scrubbed_tree(_joined(cell["outputs"]), work)
-    kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    info = {"kernelspec": kernelspec, "language_info": {"name": "python"}}
-    whole = {"cells": cells, "metadata": info, "nbformat": 4, "nbformat_minor": 5}
-    return draft.as_json(whole).encode()
-
-
-def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return outputs with neighbouring pieces of one stream joined: where they break is a matter of timing."""
-    joined: list[dict[str, Any]] = []
-    for output in outputs:
-        last = joined[-1] if joined else {}
-        if output["output_type"] == "stream" and output["name"] == last.get("name"):
-            last["text"] = _text(last["text"]) + _text(output["text"])
-        else:
-            joined.append(output)
-    return joined
-
-
-def _text(lines: str | list[str]) -> str:
-    return lines if isinstance(lines, str) else "".join(lines)
-
-
-def _scrubbed_tree(value: Any, work: Path) -> Any:
-    if isinstance(value, dict):
-        return {key: _scrubbed_tree(entry, work) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_scrubbed_tree(entry, work) for entry in value]
-    return scrubbed(value, work) if isinstance(value, str) else value
-
-
-def scrubbed(text: str, work: Path) -> str:
-    """Return ``text`` without the paths, addresses and credentials of this machine."""
-    text = _CELL_FILE.sub("<cell>", text)
-    root = Path(evalstats.__path__[0]).parent
-    for place, word in (
-        (work, "<work>"),
-        (root, "<evalstats>"),
-        (sys.prefix, "<python>"),
-        (sys.base_prefix, "<python>"),
-    ):
-        text = text.replace(str(place), word)
-    text = _MEMORY.sub("0x…", text)
-    return Redactor({})(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-
-def _manifest(job: Job, subject: str, document: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "schema": "report-manifest.v1",
-        "status": outcome.status,
-        "notebook": {"name": job.name, "sha256": contract.digest(job.source)},
-        "subject": subject,
-        "parameters": job.parameters,
-        "seed": job.parameters.get("seed"),
-        "inputs": job.inputs,
-        "suite_scoring": list(job.suite_hashes),
-        "template_sha256": _tree_digest(page.TEMPLATES, (".j2", ".css")),
-        "code_sha256": _tree_digest(Path(evalstats.__path__[0]), _CODE),
-        "python": platform.python_version(),
-        "packages": _package_versions(),
-        "visibility": document["data"].get("visibility") if document else None,
-    }
-
-
-@functools.cache
-def _tree_digest(root: Path, kinds: tuple[str, ...]) -> str:
-    files = sorted(path for path in root.rglob("*") if path.suffix in kinds and path.is_file())
-    return contract.canonical_digest(
-        [[f.relative_to(root).as_posix(), contract.digest(f.read_bytes())] for f in files]
-    )
-
-
-@functools.cache
-def _package_versions() -> dict[str, str]:
-    return {name: metadata.version(name) for name in PACKAGES}
-
-
 def _page(
     manifest: Mapping[str, Any],
     document: Mapping[str, Any] | None,
     files: Mapping[str, bytes],
     outcome: Outcome,
 ) -> str:
-    origin = _origin(manifest, document, files)
+    origin = provenance.origin(manifest, document, files)
     if document is None:
         facts = {
             "notebook": manifest["notebook"]["name"],
@@ -330,39 +215,3 @@ def _page(
         return page.render_failure({**facts, "message": outcome.message}, outcome.traceback, origin)
     drawings = {Path(n).stem: data.decode() for n, data in files.items() if n.endswith(".svg")}
     return page.render(document, drawings, origin)
-
-
-def _origin(
-    manifest: Mapping[str, Any], document: Mapping[str, Any] | None, files: Mapping[str, bytes]
-) -> list[page.Fact]:
-    facts: list[page.Fact] = [
-        ("Notebook", f"{manifest['notebook']['name']} · {manifest['notebook']['sha256']}"),
-        ("Parameters", [f"{name} = {value!r}" for name, value in manifest["parameters"].items()]),
-        ("Inputs", [f"{name} · {sha256}" for name, sha256 in manifest["inputs"].items()]),
-        ("Suite (scoring hash)", manifest["suite_scoring"]),
-        ("Runs", list(dict.fromkeys(run["run_id"] for run in document["series"])) if document else []),
-        ("Numbers", f"report.json · {contract.digest(files['report.json'])}" if document else ""),
-        (
-            "Code and page",
-            [f"evalstats · {manifest['code_sha256']}", f"templates · {manifest['template_sha256']}"],
-        ),
-        (
-            "Versions",
-            [f"python {manifest['python']}", *(f"{n} {v}" for n, v in manifest["packages"].items())],
-        ),
-    ]
-    return [(label, text) for label, text in facts if text]
-
-
-def _run_record(started: float, outcome: Outcome) -> dict[str, Any]:
-    """Return what differs from build to build: kept beside the report, outside its content hash."""
-    from datetime import UTC, datetime
-
-    return {
-        "started_at": timestamp(datetime.fromtimestamp(started, UTC)),
-        "finished_at": timestamp(),
-        "duration_s": round(time.time() - started, 3),
-        "host": socket.gethostname(),
-        "kernel": "cold",
-        "status": outcome.status,
-    }

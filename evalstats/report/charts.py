@@ -12,8 +12,9 @@ Importing this module makes Altair show charts offline, in JupyterLab and in a s
 from __future__ import annotations
 
 from evalstats.report.canvas import Canvas, Drawing, Figure, register_renderer
+from evalstats.report.cases import case_strip
 from evalstats.report.forest import archetype_bars, forest
-from evalstats.report.history import case_strip, run_chart
+from evalstats.report.history import run_chart
 
 __all__ = ["Canvas", "Drawing", "Figure", "archetype_bars", "case_strip", "forest", "run_chart"]
 

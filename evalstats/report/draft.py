@@ -166,6 +166,9 @@ class Draft:
             _write(folder / "figures" / f"{figure.name}-narrow.svg", figure.narrow.svg())
         _write(folder / "report.json", as_json(document))
 
+    def __repr__(self) -> str:
+        return f"<Draft {self._said['notebook']}/{self._said['subject']}>"
+
     def _repr_html_(self) -> str:
         from evalstats.report import page
 

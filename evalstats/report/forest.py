@@ -185,7 +185,7 @@ def _draw(lines: Sequence[Line], signed: bool, width: int) -> Drawing:
     spans = [(at - 9, at + 9) for _, at in placed] if narrow else [(0.0, canvas.height)]
     _grid(canvas, (low, high), signed, spans)
     _marks(canvas, placed, canvas.across(low, high))
-    _words(canvas, placed, narrow)
+    (_words_above if narrow else _words_beside)(canvas, placed)
     return canvas.drawing()
 
 
@@ -231,42 +231,50 @@ def _grid(
 
 
 def _marks(canvas: Canvas, placed: Sequence[tuple[Line, float]], scale: alt.Scale) -> None:
-    def rows(total: bool) -> list[dict[str, Any]]:
-        return [
-            {"low": entry.low, "high": entry.high, "estimate": entry.estimate, "y": at, "colour": entry.paint}
-            for entry, at in placed
-            if entry.estimate is not None and entry.total is total
-        ]
-
-    for kind, total, thick, shape, size in (
-        ("", False, 2.5, "circle", 55),
-        ("total-", True, 4, "diamond", 110),
-    ):
-        known = [row for row in rows(total) if row["low"] is not None and row["high"] is not None]
-        rule = alt.MarkDef(type="rule", strokeWidth=thick, strokeCap="round")
+    styles = {"row": (2.5, "circle", 55), "total": (4, "diamond", 110)}
+    for kind, some in _by_total(placed):
+        thick, shape, size = styles[kind]
+        points = [_place(entry, at) for entry, at in some if entry.estimate is not None]
+        bounded = [row for row in points if row["low"] is not None and row["high"] is not None]
         channels = {"y": y("y", None), "color": colour()}
-        canvas.add(f"{kind}intervals", rule, known, x=x("low", scale), x2=alt.X2("high"), **channels)
+        rule = alt.MarkDef(type="rule", strokeWidth=thick, strokeCap="round")
+        canvas.add(f"{kind}-intervals", rule, bounded, x=x("low", scale), x2=alt.X2("high"), **channels)
         point = alt.MarkDef(type="point", shape=shape, filled=True, size=size, opacity=1)
-        canvas.add(f"{kind}points", point, rows(total), x=x("estimate", scale), **channels)
+        canvas.add(f"{kind}-points", point, points, x=x("estimate", scale), **channels)
 
 
-def _words(canvas: Canvas, placed: Sequence[tuple[Line, float]], narrow: bool) -> None:
-    cut = 26 if narrow else 30
-    rise = 17 if narrow else 0
-    value_at = canvas.width if narrow else canvas.width + 22
-    side = "right" if narrow else "left"
-    for kind, total in (("", False), ("total-", True)):
-        some = [(entry, at - rise) for entry, at in placed if entry.total is total]
-        labels = [(tables.shortened(entry.label, cut), at) for entry, at in some]
-        places = [(0.0, at) if narrow else (-52.0, at) for _, at in labels]
-        rows = [word(text, place) for (text, _), place in zip(labels, places, strict=True)]
-        canvas.words(f"{kind}labels", rows, align="left" if narrow else "right", bold=total)
-        values = [word(tables.shortened(entry.value, 24), (value_at, at)) for entry, at in some]
-        canvas.words(f"{kind}values", values, align=side, bold=total)
-        if not narrow:
-            canvas.words(
-                f"{kind}n", [word(entry.n, (-12, at), theme.SOFT) for entry, at in some], align="right"
-            )
-    totals = [at for entry, at in placed if entry.total]
-    rule_at = [line((-canvas.left + 8, at - 15), (canvas.width + canvas.right - 8, at - 15)) for at in totals]
-    canvas.lines("total-rule", [] if narrow else rule_at)
+def _place(entry: Line, at: float) -> dict[str, Any]:
+    ends = {"low": entry.low, "high": entry.high}
+    return {"estimate": entry.estimate, "y": at, "colour": entry.paint, **ends}
+
+
+def _words_beside(canvas: Canvas, placed: Sequence[tuple[Line, float]]) -> None:
+    """Write label and n to the left of each interval, the figures to its right."""
+    for kind, some in _by_total(placed):
+        bold = kind == "total"
+        labels = [word(tables.shortened(entry.label, 30), (-52, at)) for entry, at in some]
+        canvas.words(f"{kind}-labels", labels, align="right", bold=bold)
+        sizes = [word(entry.n, (-12, at), theme.SOFT) for entry, at in some]
+        canvas.words(f"{kind}-n", sizes, align="right")
+        values = [word(tables.shortened(entry.value, 22), (canvas.width + 22, at)) for entry, at in some]
+        canvas.words(f"{kind}-values", values, bold=bold)
+    edges = (8 - canvas.left, canvas.width + canvas.right - 8)
+    above = [at - 15 for entry, at in placed if entry.total]
+    canvas.lines("total-rule", [line((edges[0], at), (edges[1], at)) for at in above])
+
+
+def _words_above(canvas: Canvas, placed: Sequence[tuple[Line, float]]) -> None:
+    """Write label, n and figures above each interval, which has the whole width."""
+    for kind, some in _by_total(placed):
+        bold = kind == "total"
+        labels = [
+            word(f"{tables.shortened(entry.label, 20)} · {entry.n}", (0, at - 17)) for entry, at in some
+        ]
+        canvas.words(f"{kind}-labels", labels, bold=bold)
+        values = [word(tables.shortened(entry.value, 22), (canvas.width, at - 17)) for entry, at in some]
+        canvas.words(f"{kind}-values", values, align="right", bold=bold)
+
+
+def _by_total(placed: Sequence[tuple[Line, float]]) -> list[tuple[str, list[tuple[Line, float]]]]:
+    rows = [entry for entry in placed if not entry[0].total]
+    return [("row", rows), ("total", [entry for entry in placed if entry[0].total])]

@@ -1,4 +1,4 @@
-"""Runs in their order with the band in which the next should fall, and cases over those runs."""
+"""Runs in their order, per arm, with the band in which the next should fall."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from evalstats.report.forest import tick_labels, ticks
 if TYPE_CHECKING:
     import pandas as pd
 
-_PANEL, _HEAD, _GAP, _FOOT = 150.0, 30.0, 14.0, 26.0
+PANEL, HEAD, GAP, _FOOT = 150.0, 30.0, 14.0, 26.0
 _TREATED = (Arm.SKILL_ON, Arm.CONTEXT_ON, Arm.CANDIDATE)  # drawn first, in blue
-_LISTED = 6  # cases named beside the strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def run_chart(
         raise ValueError("bands must have one row per arm")
     runs = sorted(tables.rows(series), key=lambda row: (str(row["started_at"]), str(row["run_id"])))
     panels = [
-        _run_panel(arm, runs, by_arm.get(arm), value) for arm in _in_order({str(r["arm"]) for r in runs})
+        _run_panel(arm, runs, by_arm.get(arm), value) for arm in in_order({str(r["arm"]) for r in runs})
     ]
     lost = sum(tables.is_missing(row[value]) for row in runs)
     reading = " ".join(_run_reading(panel, by_arm.get(panel.arm)) for panel in panels)
@@ -77,7 +76,7 @@ def run_chart(
     return Figure(name, title, reading, lambda width: _draw_runs(panels, width))
 
 
-def _in_order(arms: set[str]) -> list[str]:
+def in_order(arms: set[str]) -> list[str]:
     return sorted(arms, key=lambda arm: (arm not in _TREATED, arm))
 
 
@@ -128,35 +127,42 @@ def _run_reading(panel: Panel, band: Mapping[str, Any] | None) -> str:
 
 
 def _draw_runs(panels: Sequence[Panel], width: int) -> Drawing:
-    canvas = _panels_canvas(len(panels), width, right=104.0)
-    ends = [v for p in panels for v in (*p.values, *(p.band or ()))]
-    room = (max(ends, default=1.0) - min(ends, default=0.0)) * 0.08 or 0.05
-    low, high = max(min(ends, default=0.0) - room, 0.0), max(ends, default=1.0) + room
+    canvas = panels_canvas(len(panels), width, right=104.0)
     last = max((len(panel.values) for panel in panels), default=1)
+    span = max((high - low for low, high in map(_reach, panels)), default=0.0) * 1.16 or 0.1
     for index, panel in enumerate(panels):
-        top = index * (_HEAD + _PANEL + _GAP) + _HEAD
-        vertical = canvas.upwards(low, high, top, top + _PANEL)
-        _panel_frame(canvas, panel, (low, high), top)
-        _panel_runs(canvas, panel, vertical, canvas.across(0.5, last + 0.5))
-        _panel_side(canvas, panel, lambda v, t=top: t + _PANEL * (high - v) / (high - low))
+        top = index * (HEAD + PANEL + GAP) + HEAD
+        # Every arm in the same span, around its own middle: a step of one arm looks as large as one of the other.
+        middle = sum(_reach(panel)) / 2
+        low, high = middle - span / 2, middle + span / 2
+        panel_frame(canvas, panel, (low, high), top)
+        _panel_runs(
+            canvas, panel, canvas.upwards(low, high, top, top + PANEL), canvas.across(0.5, last + 0.5)
+        )
+        _panel_side(canvas, panel, lambda v, t=top, h=high: t + PANEL * (h - v) / span)
     _run_ticks(canvas, max(panels, key=lambda panel: len(panel.values)).labels, last)
     return canvas.drawing()
 
 
-def _panels_canvas(count: int, width: int, right: float) -> Canvas:
+def _reach(panel: Panel) -> tuple[float, float]:
+    ends = (*panel.values, *(panel.band or ()))
+    return min(ends, default=0.0), max(ends, default=0.0)
+
+
+def panels_canvas(count: int, width: int, right: float) -> Canvas:
     left = 36.0
-    height = count * (_HEAD + _PANEL) + (count - 1) * _GAP
+    height = count * (HEAD + PANEL) + (count - 1) * GAP
     return Canvas(width - left - right, height, left=left, right=right, top=0, bottom=_FOOT)
 
 
-def _panel_frame(canvas: Canvas, panel: Panel, limits: tuple[float, float], top: float) -> None:
+def panel_frame(canvas: Canvas, panel: Panel, limits: tuple[float, float], top: float) -> None:
     """Write the head of a panel and its horizontal grid."""
     low, high = limits
-    canvas.words(f"{panel.arm}-head", [word(panel.arm, (-28, top - 15), panel.paint)], bold=True)
-    beside = -28 + 7.4 * len(panel.arm) + 8
+    canvas.words(f"{panel.arm}-head", [word(panel.arm, (-canvas.left, top - 15), panel.paint)], bold=True)
+    beside = 7.4 * len(panel.arm) + 8 - canvas.left
     canvas.words(f"{panel.arm}-size", [word(panel.head, (beside, top - 15), theme.SOFT)])
     values = ticks(low, high, 4)
-    places = [top + _PANEL * (high - value) / (high - low) for value in values]
+    places = [top + PANEL * (high - value) / (high - low) for value in values]
     canvas.lines(f"{panel.arm}-grid", [line((0, at), (canvas.width, at)) for at in places])
     labels = zip(tick_labels(values), places, strict=True)
     canvas.words(
@@ -246,109 +252,3 @@ def _run_ticks(canvas: Canvas, labels: Sequence[str], last: int) -> None:
         for i in reversed(shown)
     ]
     canvas.words("run-ticks", rows, align="center")
-
-
-# --- cases ---------------------------------------------------------------------------------------
-
-
-def case_strip(
-    frame: pd.DataFrame,
-    *,
-    name: str = "cases",
-    title: str = "Every case over the runs",
-) -> Figure:
-    """Which cases are settled, and which flip from run to run? Cases from best to worst, with their spread.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row per case and arm (``estimates.flakiness``): ``case_id``, ``arm``, ``score`` (mean over runs),
-        ``run_sd`` and ``verdict_flips``, both missing when there was one run.
-    name, title : str
-        File name and title of the figure.
-    """
-    rows = [row for row in tables.rows(frame) if not tables.is_missing(row["score"])]
-    arms = _in_order({str(row["arm"]) for row in rows})
-    by_arm = {arm: sorted((r for r in rows if r["arm"] == arm), key=_best_first) for arm in arms}
-    reading = " ".join(_case_reading(arm, cases) for arm, cases in by_arm.items())
-    lost = len(frame) - len(rows)
-    if lost:
-        reading += f" {lost} without a usable trial {'is' if lost == 1 else 'are'} not drawn."
-    return Figure(name, title, reading, lambda width: _draw_cases(by_arm, width))
-
-
-def _best_first(row: Mapping[str, Any]) -> tuple[float, str]:
-    return (-row["score"], str(row["case_id"]))
-
-
-def _flips(row: Mapping[str, Any]) -> bool:
-    return not tables.is_missing(row["verdict_flips"]) and row["verdict_flips"] > 0
-
-
-def _case_reading(arm: str, cases: Sequence[Mapping[str, Any]]) -> str:
-    always = sum(row["score"] == 1 for row in cases)
-    never = sum(row["score"] == 0 for row in cases)
-    flip = sum(map(_flips, cases))
-    settled = f"{always} always score 1, {never} always 0"
-    return f"{arm}: of {len(cases)} cases {settled}, and {flip} change verdict between runs."
-
-
-def _draw_cases(by_arm: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> Drawing:
-    narrow = width < 500
-    canvas = _panels_canvas(len(by_arm), width, right=12.0 if narrow else 232.0)
-    most = max((len(cases) for cases in by_arm.values()), default=1)
-    for index, (arm, cases) in enumerate(by_arm.items()):
-        top = index * (_HEAD + _PANEL + _GAP) + _HEAD
-        _panel_frame(canvas, Panel(arm, _flip_head(cases), (), (), None), (0.0, 1.0), top)
-        _panel_cases(canvas, arm, cases, (canvas.across(-1, most), canvas.upwards(0, 1, top, top + _PANEL)))
-        if not narrow:
-            _flippiest(canvas, arm, cases, top)
-    canvas.words("best", [word("best", (0, canvas.height + 14), theme.SOFT)])
-    canvas.words("worst", [word("worst case", (canvas.width, canvas.height + 14), theme.SOFT)], align="right")
-    return canvas.drawing()
-
-
-def _flip_head(cases: Sequence[Mapping[str, Any]]) -> str:
-    return f"{len(cases)} cases, {sum(map(_flips, cases))} change verdict"
-
-
-def _panel_cases(
-    canvas: Canvas, arm: str, cases: Sequence[Mapping[str, Any]], scales: tuple[alt.Scale, alt.Scale]
-) -> None:
-    across, vertical = scales
-    steady = Panel(arm, "", (), (), None).paint
-    rows = [
-        {"rank": i, "score": float(r["score"]), "colour": theme.OFF if _flips(r) else steady, **_spread(r)}
-        for i, r in enumerate(cases)
-    ]
-    spread = [row for row in rows if row["low"] is not None and row["low"] < row["high"]]
-    bar = alt.MarkDef(type="rule", strokeWidth=1.5, opacity=0.45, strokeCap="round")
-    place = {"x": x("rank", across), "color": colour()}
-    canvas.add(f"{arm}-spread", bar, spread, y=y("low", vertical), y2=alt.Y2("high"), **place)
-    dot = alt.MarkDef(type="point", shape="circle", filled=True, size=22, opacity=1)
-    canvas.add(f"{arm}-cases", dot, rows, y=y("score", vertical), **place)
-
-
-def _spread(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one standard deviation to either side, inside the possible range."""
-    if tables.is_missing(row["run_sd"]):
-        return {"low": None, "high": None}
-    return {"low": max(row["score"] - row["run_sd"], 0.0), "high": min(row["score"] + row["run_sd"], 1.0)}
-
-
-def _flippiest(canvas: Canvas, arm: str, cases: Sequence[Mapping[str, Any]], top: float) -> None:
-    """Name the cases that flip most, beside the strip."""
-    worst = sorted(filter(_flips, cases), key=lambda row: (-row["verdict_flips"], str(row["case_id"])))[
-        :_LISTED
-    ]
-    at = canvas.width + 20
-    heights = [top + 24 + 20 * index for index in range(len(worst))]
-    canvas.words(
-        f"{arm}-list-head", [word("changes verdict most", (at, top + 2), theme.SOFT)] if worst else []
-    )
-    names = [tables.shortened(row["case_id"], 22) for row in worst]
-    canvas.words(f"{arm}-list", [word(n, (at + 38, h)) for n, h in zip(names, heights, strict=True)])
-    rates = [tables.rate(row["verdict_flips"]) for row in worst]
-    canvas.words(
-        f"{arm}-rates", [word(n, (at, h), theme.OFF) for n, h in zip(rates, heights, strict=True)], bold=True
-    )

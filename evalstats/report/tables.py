@@ -213,7 +213,7 @@ class Table:
             raise ValueError(f"table {self.name!r} has no column {name!r}; known: {known}")
         if style and style not in FORMATS and style not in ROW_FORMATS:
             raise ValueError(f"format must be one of {', '.join((*FORMATS, *ROW_FORMATS))}, got {style!r}")
-        return Column(name, title or name.replace("_", " "), style or _format_of(self.frame[name]))
+        return Column(name, title or _heading(name), style or _format_of(self.frame[name]))
 
     def cells(self) -> list[list[str]]:
         """Return the text of every cell as shown, row by row."""
@@ -261,6 +261,11 @@ def _usual_columns(frame: pd.DataFrame) -> list[Column | str]:
     keys = list(names[: names.index("estimand")])
     shown = Column("estimate", title, "signed-estimate" if difference else "estimate")
     return [*keys, "estimand", shown, "n_cases", "n_trials", "population", "method"]
+
+
+def _heading(name: str) -> str:
+    words = name.removeprefix("n_").replace("_", " ")
+    return words[:1].upper() + words[1:]
 
 
 def _format_of(series: pd.Series[Any]) -> str:

@@ -44,18 +44,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSpec:
-    """One trial to be run: pure data, the same on every machine."""
+    """One trial to be run: pure data, the same on every machine. ``key`` is its stable identity."""
 
     run_id: str
     arm: Arm
     case: Case
     trial_index: int
     seed: int
-
-    @property
-    def key(self) -> str:
-        """Return the stable identity of the trial."""
-        return trials.trial_key(self.run_id, self.case.id, self.arm, self.trial_index)
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +153,14 @@ def _specs(
     for run in runs:
         for case in cases:
             for index in range(1, trials_per_case + 1):
-                own = trials.trial_seed(seed, case.id, run.arm, index)
-                yield TrialSpec(run_id=run.run_id, arm=run.arm, case=case, trial_index=index, seed=own)
+                yield TrialSpec(
+                    run_id=run.run_id,
+                    arm=run.arm,
+                    case=case,
+                    trial_index=index,
+                    seed=trials.trial_seed(seed, case.id, run.arm, index),
+                    key=trials.trial_key(run.run_id, case.id, run.arm, index),
+                )
 
 
 def _interleaved(specs: list[TrialSpec], seed: int) -> list[TrialSpec]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -21,7 +23,7 @@ from evalstats.runner.sweeping import Sweeper
 OUTPUT_CAP = 10_000_000  # bytes a stream
 GRACE_SECONDS = 2.0
 TICK_SECONDS = 0.2  # how often the size of the output is looked at
-_CREATE = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND
+_FILE = os.O_RDWR | os.O_APPEND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,33 +59,27 @@ async def execute(command: Command, sweeper: Sweeper) -> Ended:
     files: dict[str, int] = {}
     try:
         try:
-            child, exited = _start(command, files, sweeper)
+            child, exited = await _start(command, files, sweeper)
         except (OSError, ValueError) as error:
             return _not_started(command, error)
         return await _attend(command, child, exited, files, sweeper)
     finally:
-        _close(command, files)
+        for descriptor in files.values():
+            os.close(descriptor)
 
 
-def _start(
+async def _start(
     command: Command, files: dict[str, int], sweeper: Sweeper
 ) -> tuple[subprocess.Popen[bytes], asyncio.Future[float]]:
-    for name in ("stdout", "stderr"):
-        files[name] = os.open(f"{command.scratch}/{name}", _CREATE, 0o600)
-    stdin = subprocess.DEVNULL
-    if command.stdin is not None:
-        stdin = files["stdin"] = os.open(f"{command.scratch}/stdin", _CREATE, 0o600)
-        _fill(stdin, command.stdin.encode())
-    child = subprocess.Popen(
-        command.argv,
-        cwd=command.cwd,
-        env=command.env,
-        stdin=stdin,
-        stdout=files["stdout"],
-        stderr=files["stderr"],
-        start_new_session=True,
-    )
-    sweeper.started(child.pid)
+    # In a thread: a start lasts until the child has had its first turn, which is long on a busy machine.
+    starting = asyncio.get_running_loop().run_in_executor(None, _spawn, command, files)
+    with sweeper.starting():
+        try:
+            child = await asyncio.shield(starting)
+        except asyncio.CancelledError as cancelled:
+            child = await starting  # it cannot be stopped half-way,
+            _cancel_again(cancelled)  # but the next wait can
+        sweeper.started(child.pid)
     try:
         return child, _exit_of(child.pid)
     except OSError:
@@ -91,6 +87,50 @@ def _start(
         child.wait()
         sweeper.forget(child.pid)
         raise
+
+
+def _cancel_again(cancelled: asyncio.CancelledError) -> None:
+    task = asyncio.current_task()
+    if task is None:
+        raise cancelled
+    task.cancel()
+
+
+def _spawn(command: Command, files: dict[str, int]) -> subprocess.Popen[bytes]:
+    for name in ("stdout", "stderr"):
+        files[name] = _unnamed_file(command.scratch)
+    stdin = subprocess.DEVNULL
+    if command.stdin is not None:
+        stdin = files["stdin"] = _unnamed_file(command.scratch)
+        _fill(stdin, command.stdin.encode())
+    return subprocess.Popen(
+        command.argv,
+        executable=_program(command.argv[0], command.env["PATH"]),
+        cwd=command.cwd,
+        env=command.env,
+        stdin=stdin,
+        stdout=files["stdout"],
+        stderr=files["stderr"],
+        start_new_session=True,
+    )
+
+
+def _unnamed_file(folder: str) -> int:
+    """Open a file without a name: it goes with its last user, even when we are killed."""
+    try:
+        return os.open(folder, _FILE | os.O_TMPFILE, 0o600)
+    except OSError:  # the file system knows no such files
+        path = f"{folder}/output"
+        descriptor = os.open(path, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
+        os.unlink(path)
+        return descriptor
+
+
+@functools.lru_cache(maxsize=256)
+def _program(name: str, search: str) -> str | None:
+    """Return where a program lies; None leaves the search to the system, which is slower, once a trial."""
+    plain = "/" not in name and all(os.path.isabs(folder) for folder in search.split(os.pathsep))
+    return shutil.which(name, path=search) if plain else None
 
 
 def _fill(descriptor: int, data: bytes) -> None:
@@ -192,10 +232,3 @@ def _not_started(command: Command, error: Exception) -> Ended:
         why = error.strerror if isinstance(error, OSError) else "its text is not fit for a command line"
         reason, error_class = f"the command could not be started: {why}", "not-started"
     return Ended(outcome=Outcome.INFRASTRUCTURE, reason=reason, error_class=error_class)
-
-
-def _close(command: Command, files: dict[str, int]) -> None:
-    for name, descriptor in files.items():
-        os.close(descriptor)
-        with contextlib.suppress(OSError):
-            os.unlink(f"{command.scratch}/{name}")

@@ -168,8 +168,8 @@ def rater_icc(ratings: ArrayLike, *, model: RaterModel = "ICC(2,1)", level: floa
     Examples
     --------
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> print(rater_icc(ratings))
-    agreement of raters 0.2898 [0.01879, 0.7611] at level 0.95 (ICC(2,1), SUPER, 6 cases, 24 trials)
+    >>> print(rater_icc(ratings))  # doctest: +ELLIPSIS
+    agreement of raters 0.2898 [0.01879, 0.7611] at level 0.95 (ICC(2,1), SUPER, 6 cases, 24 trials); ...
     """
     check_choice("model", model, get_args(RaterModel))
     check_level(level)

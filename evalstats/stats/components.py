@@ -14,11 +14,14 @@ References
    doi:10.2307/3001853
 .. [SCM] Searle, Casella, McCulloch (1992). Variance Components, chapter 5. Wiley.
    doi:10.1002/9780470316856
+.. [RDF] Ridout, Demetrio, Firth (1999). Estimating intraclass correlation for binary data. Biometrics 55:137.
+   doi:10.1111/j.0006-341X.1999.00137.x
 .. [Arvesen] Arvesen (1969). Jackknifing U-statistics. Ann. Math. Stat. 40:2076. doi:10.1214/aoms/1177697287
 .. [Williams] Williams (1962). A confidence interval for variance components. Biometrika 49:278.
    doi:10.1093/biomet/49.1-2.278
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import isnan, nan, sqrt
 from typing import Any
@@ -29,7 +32,7 @@ from scipy.special import chdtri
 
 from evalstats.stats.jackknife import jackknife
 from evalstats.stats.layouts import LEVELS, NAMES, Layout
-from evalstats.stats.results import Estimate, FloatArray, check_level, undefined
+from evalstats.stats.results import Estimate, FloatArray, check_counts, check_level, undefined
 
 MIN_DAYS = 5  # with fewer, the variance between days is hardly more than a guess
 
@@ -48,8 +51,8 @@ class Components:
     Examples
     --------
     >>> found = variance_components([1, 1, 0, 1, 0, 0], cases=list("aabbcc"))
-    >>> found.trial.estimate, found.judge.caveats
-    (0.1666..., ('confounded with trial: no replication',))
+    >>> round(found.trial.estimate, 12), found.judge.caveats
+    (0.166666666667, ('confounded with trial: no replication',))
     """
 
     case: Estimate
@@ -58,7 +61,7 @@ class Components:
     trial: Estimate
     judge: Estimate
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Estimate]:
         """Yield the five estimates, coarsest first."""
         return (getattr(self, field.name) for field in fields(self))
 
@@ -123,49 +126,112 @@ def variance_components(
     Examples
     --------
     >>> found = variance_components([9, 8, 5, 6, 2, 1], cases=[1, 1, 2, 2, 3, 3])
-    >>> round(found.case.estimate, 12), found.trial.estimate
-    (12.0, 0.5)
+    >>> round(found.case.estimate, 9), round(found.trial.estimate, 9)
+    (12.083333333, 0.5)
     """
     layout = Layout.of(scores, cases=cases, days=days, trials=trials, arms=arms)
     check_level(level)
-    known = {"population": "SUPER", "n_trials": layout.n_trials, "method": "sequential moments"}
     problem = layout.problem()
+    return Components(**{name: _variance(layout, name, problem, level) for name in LEVELS})
+
+
+def case_correlation(passed: ArrayLike, trials: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """How alike are two trials of one case? The beta-binomial correlation from counts, untruncated.
+
+    Parameters
+    ----------
+    passed, trials : array of int, shape (n_cases,)
+        Passed trials of each case, and all usable trials of it (at least 1).
+    level : float
+        Confidence level of the delete-one-case jackknife interval.
+
+    Returns
+    -------
+    Estimate
+        Of the correlation (population SUPER): the share of the variance of a yes/no trial that lies between
+        cases. Near 0, on either side, when passing is a coin flip; 1 when every case agrees with itself.
+
+    Notes
+    -----
+    Assumes cases drawn independently. The same number as `icc` on the yes/no rows, from counts alone.
+    Not for graded scores: use `variance_components`.
+
+    References
+    ----------
+    [RDF]_ (the analysis-of-variance estimator).
+
+    Examples
+    --------
+    >>> round(case_correlation([3, 2, 0, 3], [3, 3, 3, 3]).estimate, 9)
+    0.7
+    """
+    c, n = (counts.astype(np.float64) for counts in check_counts(passed, trials))
+    if c.ndim != 1 or (n < 1).any():
+        raise ValueError(f"counts must be flat with at least 1 trial a case, got trials {n.tolist()}")
+    known: dict[str, Any] = {
+        "estimand": "correlation of two trials of one case",
+        "population": "SUPER",
+        "level": check_level(level),
+        "n_trials": int(n.sum()),
+        "method": "ANOVA correlation from counts",
+    }
+    problem = _why_no_correlation(c, n)
     if problem:
-        return _all_unknown(problem, level=level, n_cases=layout.n_cases, **known)
-    found = layout.moments()
-    estimates = {}
-    for k, name in enumerate(LEVELS):
-        labelled = {"estimand": NAMES[name], **known}
-        if name not in layout.active:
-            estimates[name] = undefined(layout.reason(name), level=level, n_cases=layout.n_cases, **labelled)
-        elif name == "day":
-            estimates[name] = _between_days(layout, level, labelled)
-        else:
-            estimates[name] = jackknife(
-                found[:, k], level=level, caveats=layout.includes(name), **labelled
-            )
-    return Components(**estimates)
+        return undefined(problem, n_cases=n.size, **known)
+    return jackknife(_correlations(c, n), **known)
 
 
-def _all_unknown(problem: str, **known: Any) -> Components:
-    return Components(**{name: undefined(problem, estimand=NAMES[name], **known) for name in LEVELS})
+def _why_no_correlation(c: FloatArray, n: FloatArray) -> str:
+    if n.size < 2:
+        return "one case: nothing to compare" if n.size else "no cases"
+    if (n == 1).all():
+        return "one trial of each case: nothing to compare"
+    return "all trials agree: no variance to divide" if c.sum() in (0, n.sum()) else ""
 
 
-def _between_days(layout: Layout, level: float, known: dict[str, Any]) -> Estimate:
+def _correlations(c: FloatArray, n: FloatArray) -> FloatArray:
+    """Return the correlation from all cases, then without each, shape (1 + n_cases,); NaN where undefined."""
+    passed, total, within, sizes2 = (x.sum() - np.r_[0.0, x] for x in (c, n, c - c**2 / n, n**2))
+    cases = n.size - np.r_[0.0, np.ones_like(n)]
+    between = (passed - within - passed**2 / total) / (cases - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = within / (total - cases)
+        typical = (total - sizes2 / total) / (cases - 1)
+        return np.asarray((between - inside) / (between + (typical - 1) * inside))
+
+
+def _variance(layout: Layout, name: str, problem: str, level: float) -> Estimate:
+    """Return the variance of one level, or why it is unknown."""
+    known: dict[str, Any] = {
+        "estimand": NAMES[name],
+        "population": "SUPER",
+        "level": level,
+        "n_trials": layout.n_trials,
+        "method": "sequential moments",
+    }
+    if problem or name not in layout.active:
+        return undefined(problem or layout.reason(name), n_cases=layout.n_cases, **known)
+    if name == "day":
+        return _between_days(layout, known)
+    values = layout.moments[:, LEVELS.index(name)]
+    return jackknife(values, caveats=layout.includes(name), **known)
+
+
+def _between_days(layout: Layout, known: dict[str, Any]) -> Estimate:
     """Return the variance between days with Williams's interval: days are few, and were what was sampled."""
+    n_days, level = layout.n_days, known["level"]
+    if n_days < MIN_DAYS:
+        few = f"{n_days} of the {MIN_DAYS} days needed for a variance between days"
+        return undefined(few, n_cases=layout.n_cases, **known)
     estimate, total = layout.between_days()
-    if layout.n_days < MIN_DAYS:
-        few = f"{layout.n_days} of the {MIN_DAYS} days needed for a variance between days"
-        return undefined(few, level=level, n_cases=layout.n_cases, **known)
-    df, rest = layout.n_days - 1, total - estimate
+    df, rest = n_days - 1, total - estimate
     low, high = (df * total / float(chdtri(df, tail)) - rest for tail in ((1 - level) / 2, (1 + level) / 2))
     return Estimate(
         estimate=estimate,
         std_error=total * sqrt(2 / df),
         conf_low=low,
         conf_high=high,
-        level=level,
         n_cases=layout.n_cases,
-        caveats=(f"interval assumes normal effects of {layout.n_days} days",),
+        caveats=(f"interval assumes normal effects of the {n_days} days",),
         **known,
     )

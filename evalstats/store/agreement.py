@@ -49,7 +49,7 @@ def check(
             database.verify(connection, path)
             return list(_findings(connection, path, runs_folder, blobs))
         except duckdb.Error as error:
-            raise StoreError(f"is damaged: {database.reason(error)}; rebuild it", path=path) from None
+            raise database.damaged(error, path) from None
 
 
 def _findings(

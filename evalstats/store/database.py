@@ -72,7 +72,7 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
             return duckdb.connect(str(path.absolute()), read_only=read_only, config=_HARDENED)
         except duckdb.Error as error:
             if "Could not set lock" not in str(error):
-                raise StoreError(_why_unreadable(error), path=path) from None
+                raise _unreadable(error, path) from None
             if time.monotonic() >= deadline:
                 raise StoreError(_who_holds_it(str(error)), path=path) from None
         time.sleep(random.uniform(0.05, 0.25))  # jitter, so that two who wait do not meet again
@@ -106,6 +106,7 @@ def _create(path: Path) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        remove(temporary)  # left by a process of the same number that was killed
         with contextlib.closing(duckdb.connect(str(temporary.absolute()), config=_NEW_FILE)) as connection:
             migrate(connection)
         _put_in_place(temporary, path)
@@ -164,9 +165,10 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path, read_on
         migrate(connection)
         same = _catalog(connection) == _expected_catalog()
     except duckdb.Error as error:
-        raise StoreError(f"is damaged: {reason(error)}; run `evalstats db rebuild`", path=path) from None
+        raise damaged(error, path) from None
     if not same:
-        raise StoreError("holds other tables, views or macros than a store does; rebuild it", path=path)
+        why = "holds other tables, views or macros than a store does; run `evalstats db rebuild`"
+        raise StoreError(why, path=path)
 
 
 def _applied(connection: duckdb.DuckDBPyConnection) -> list[str] | None:
@@ -237,13 +239,21 @@ def _verify_lake(folder: Path) -> None:
 # --- saying what is wrong ------------------------------------------------------------------------
 
 
-def _why_unreadable(error: duckdb.Error) -> str:
+def damaged(error: duckdb.Error, path: Path) -> StoreError:
+    """Return the error to raise when DuckDB cannot make sense of the file, with the way out."""
+    why = f"cannot be read: {reason(error)}; move it away and run `evalstats db rebuild`"
+    return StoreError(why, path=path)
+
+
+def _unreadable(error: duckdb.Error, path: Path) -> StoreError:
     text = str(error)
     if "not a valid DuckDB database file" in text:
-        return "is not a DuckDB file, so no store"
+        return StoreError("is not a DuckDB file, so no store", path=path)
     if "different configuration" in text:
-        return "is open elsewhere in this process with other rights; close it first"
-    return f"cannot be opened: {reason(error)}"
+        return StoreError("is open elsewhere in this process with other rights; close it first", path=path)
+    if "Permission denied" in text:
+        return StoreError("may not be opened: permission denied", path=path)
+    return damaged(error, path)
 
 
 def _who_holds_it(message: str) -> str:

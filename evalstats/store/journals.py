@@ -100,7 +100,10 @@ def rebuild(path: Path, runs_folder: Path, *, wait: float = database.WAIT_SECOND
 
 def _check_replaceable(path: Path, wait: float) -> None:
     with contextlib.closing(database.attach(path, read_only=False, wait=wait)) as connection:
-        database.verify(connection, path)
+        try:
+            database.verify(connection, path)
+        except duckdb.Error as error:
+            raise database.damaged(error, path) from None
 
 
 # --- one run, one journal ------------------------------------------------------------------------
@@ -213,7 +216,7 @@ class _Reader:
     """Reads one journal on from a mark, and knows afterwards how far it came."""
 
     def __init__(self, file: Path, start: _Mark, hashed: hashlib._Hash) -> None:
-        self.file, self._start, self._hashed = file, start, hashed
+        self._file, self._hashed = file, hashed
         self._size, self._lines, self._torn = start.size, start.lines, False
 
     @property
@@ -226,15 +229,15 @@ class _Reader:
             yield batch
 
     def _trials(self, run: Mapping[str, Any]) -> Iterator[Trial]:
-        for line in journal.raw_lines(self.file, self._size):
+        for line in journal.raw_lines(self._file, self._size):
             if not line.endswith(b"\n"):
                 self._torn = True
                 return
             self._hashed.update(line)
             self._size += len(line)
             self._lines += 1
-            trial = journal.parse_trial(line, self.file, self._lines)
-            _check_agreement(trial, run, self.file, self._lines)
+            trial = journal.parse_trial(line, self._file, self._lines)
+            _check_agreement(trial, run, self._file, self._lines)
             yield trial
 
 

@@ -80,7 +80,7 @@ def test_missing_artifacts_are_found(path: Path, runs: Any, journal: Path) -> No
     assert found(path, runs) == [("artifacts", f"r1: 1 artifacts are missing in {runs.artifacts.folder}")]
 
 
-def test_a_pending_migration_is_found(path: Path, runs: Any, journal: Path) -> None:
+def test_a_foreign_database_is_not_checked(path: Path, runs: Any, journal: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("DELETE FROM migrations")
     with pytest.raises(StoreError, match="not a store of evalstats"):

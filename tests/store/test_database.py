@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from evalstats import store
 from evalstats.errors import StoreError
-from evalstats.store import database
+from evalstats.store import database, sql
 
 HOLD = """
 import sys, duckdb
@@ -172,12 +173,49 @@ def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
         store.open(path)
 
 
-def test_a_pending_migration_is_not_run_by_a_reader(path: Path) -> None:
-    store.open(path).close()
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE migrations SET name = '0000_before'")
-    with pytest.raises(StoreError, match="newer evalstats"):  # an unknown name comes first
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Give the schema one more migration, as a later version would."""
+    names, statement = sql.names, sql.statement
+
+    def upgrade(text: str) -> None:
+        more = {"schema": ("0002_next",)}
+        monkeypatch.setattr(sql, "names", lambda folder: (*names(folder), *more.get(folder, ())))
+        monkeypatch.setattr(
+            sql, "statement", lambda name: text if name.endswith("_next") else statement(name)
+        )
+        database._expected_catalog.cache_clear()
+
+    yield upgrade
+    database._expected_catalog.cache_clear()
+
+
+def test_an_older_store_is_migrated_by_a_writer_only(
+    path: Path, runs: Any, next_version: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.add("r1")
+    store.ingest(path, runs.folder)
+    next_version("ALTER TABLE runs ADD COLUMN wing VARCHAR; UPDATE runs SET wing = 'east';")
+    with pytest.raises(StoreError, match="needs migration 0002_next; run `evalstats db migrate`"):
         store.open(path, read_only=True)
+    assert [str(finding) for finding in store.check(path, runs.folder)] == [f"{path}: 0002_next is pending"]
+    store.open(path).close()
+    with store.open(path, read_only=True) as opened:
+        assert opened.connection.execute("SELECT run_id, wing FROM runs").fetchall() == [("r1", "east")]
+        assert len(opened.connection.execute("FROM migrations").fetchall()) == 2
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match=r"newer evalstats \(0002_next\)"):
+        store.open(path)
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path, next_version: Callable[[str], None]) -> None:
+    store.open(path).close()
+    next_version("ALTER TABLE runs ADD COLUMN wing VARCHAR; SELECT * FROM nowhere;")
+    with pytest.raises(StoreError, match="nowhere"):
+        store.open(path)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("FROM duckdb_columns() WHERE column_name = 'wing'").fetchall() == []
+        assert connection.execute("SELECT name FROM migrations").fetchall() == [("0001_first",)]
 
 
 @pytest.mark.parametrize("size", [5000, 100_000])

@@ -218,27 +218,40 @@ INGEST = "import sys; from pathlib import Path; from evalstats import store; pri
 INGEST += "store.ingest(Path(sys.argv[1]), Path(sys.argv[2]))"
 
 
+def start_ingest(path: Path, runs: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", INGEST, str(path), str(runs.folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    process.stdout.close()
+    return process
+
+
 def test_killed_ingests_lose_nothing_and_double_nothing(path: Path, runs: Any) -> None:
-    for number in range(40):
+    for number in range(12):
         run_id = f"r{number:02}"
-        runs.add(run_id, [runs.trial(run_id, f"c{case}", 1) for case in range(150)])
+        runs.add(run_id, [runs.trial(run_id, f"c{case}", 1) for case in range(100)])
     killed = 0
-    for delay in (0.05, 0.3, 0.6):
-        process = subprocess.Popen(
-            [sys.executable, "-c", INGEST, str(path), str(runs.folder)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
-        process.stdout.readline()
+    for delay in (0.01, 0.2, 0.3):  # while the file is made, and in the middle of the journals
+        process = start_ingest(path, runs)
         time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         killed += process.wait() == -signal.SIGKILL
-        process.stdout.close()
     assert killed > 0
     store.ingest(path, runs.folder)
     whole = path.with_name("whole.duckdb")
     report = store.ingest(whole, runs.folder)
-    assert report.trials_added == count(path, "trials") == 6000
+    assert report.trials_added == count(path, "trials") == 1200
     assert prints(path) == prints(whole)
+
+
+def test_ingests_at_the_same_time_take_turns(path: Path, runs: Any) -> None:
+    for run_id in ("r1", "r2", "r3"):
+        runs.add(run_id)
+    processes = [start_ingest(path, runs) for _ in range(3)]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]
+    assert count(path, "trials") == 36
+    assert [file.name for file in path.parent.glob(".*")] == []
 
 
 @pytest.mark.parametrize("small_disk", ["2m"], indirect=True)
@@ -307,3 +320,27 @@ def test_a_manifest_that_is_not_a_runs_is_named(path: Path, runs: Any) -> None:
     with pytest.raises(JournalError) as caught:
         store.ingest(path, runs.folder)
     assert str(caught.value) == f"{manifest}: /suite/id: is missing, and a run needs it"
+
+
+def test_a_damaged_store_is_moved_away_and_rebuilt(path: Path, runs: Any) -> None:
+    runs.add("r1")
+    store.ingest(path, runs.folder)
+    os.truncate(path, 5000)
+    with pytest.raises(StoreError, match="move it away and run `evalstats db rebuild`"):
+        store.rebuild(path, runs.folder)
+    path.rename(path.with_suffix(".damaged"))
+    assert store.rebuild(path, runs.folder).trials_added == 12
+
+
+def test_a_locked_store_is_not_rebuilt(path: Path, runs: Any) -> None:
+    runs.add("r1")
+    store.ingest(path, runs.folder)
+    code = f"import duckdb; c = duckdb.connect({str(path)!r}); print('go', flush=True); input()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    other.stdout.readline()
+    with pytest.raises(StoreError, match=f"in use by process {other.pid}"):
+        store.rebuild(path, runs.folder, wait=0)
+    other.communicate("\n", timeout=20)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,16 +35,21 @@ def incoming(query: str, runs: Any) -> Any:
     return tables[query]({})
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[store.Store]:
+    with store.open(tmp_path_factory.mktemp("empty") / "s.duckdb") as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("query", sql.names("queries"))
-def test_every_query_compiles_on_an_empty_store(query: str, path: Path, runs: Any) -> None:
+def test_every_query_compiles_on_an_empty_store(query: str, empty: store.Store, runs: Any) -> None:
     text = sql.statement(f"queries/{query}")
     (parsed,) = duckdb.extract_statements(text)  # one statement a file
     assert text.startswith("-- ")
     values = {name: VALUES.get(name, "x") for name in parsed.named_parameters}
-    with store.open(path) as opened:
-        if "incoming" in text:
-            opened.connection.register("incoming", incoming(query, runs))
-        assert opened.connection.execute(f"EXPLAIN {text}", values).fetchall()
+    if "incoming" in text:
+        empty.connection.register("incoming", incoming(query, runs))
+    assert empty.connection.execute(f"EXPLAIN {text}", values).fetchall()
 
 
 @pytest.mark.parametrize("query", sql.names("queries"))

@@ -1,5 +1,5 @@
 -- Read `runs` from the Parquet folder in the variable `lake`. Partition keys stay text: a run may be called 007.
 DROP TABLE runs;
 CREATE VIEW runs AS
-SELECT * REPLACE (tier::tier AS tier, visibility::visibility AS visibility, axis::axis AS axis, arm::arm AS arm), NULL::JSON AS manifest
+SELECT *, NULL::JSON AS manifest
 FROM read_parquet(getvariable('lake') || '/runs/**/*.parquet', hive_partitioning = true, hive_types_autocast = false);

@@ -1,0 +1,239 @@
+"""A realistic draft with invented numbers, and notebooks small enough to build in a second or two."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ARMS = (("skill-on", 0.65), ("skill-off", 0.54))
+DATA = {
+    "suite_id": "terraform-50",
+    "tier": "live",
+    "visibility": "public_canary",
+    "n_runs": 28,
+    "n_cases": 50,
+    "n_trials": 4200,
+    "usable": 4188,
+    "excluded": {"infrastructure": 12},
+    "case_ids": [f"case-{i}" for i in range(50)],
+    "input_sha256": "a" * 64,
+    "contains_mock": False,
+}
+ARCHETYPES = (
+    ("A12 deprecations", 0.38, 3),
+    ("A3 import", 0.29, 4),
+    ("A1 scaffold", 0.24, 6),
+    ("A7 topology", 0.13, 5),
+    ("A5 companions", 0.11, 5),
+    ("A6 multi-resource", 0.08, 5),
+    ("A10 GitOps", 0.07, 4),
+    ("A2 argument lookup", 0.06, 4),
+    ("A11 day-2", 0.04, 3),
+    ("A4 migrate", 0.02, 4),
+    ("A8 compliance", 0.0, 4),
+    ("A9 cost", -0.05, 3),
+)
+
+
+def estimate(value, half, **fields):
+    known = value == value
+    return {
+        "estimand": "mean score",
+        "population": "SUPER",
+        "estimate": value,
+        "std_error": half / 1.2816 if known else np.nan,
+        "conf_low": value - half if known else np.nan,
+        "conf_high": value + half if known else np.nan,
+        "level": 0.8,
+        "n_cases": 50,
+        "n_clusters": None,
+        "n_trials": 150,
+        "method": "t on case means",
+        "caveats": (),
+        **fields,
+    }
+
+
+@pytest.fixture
+def by_archetype():
+    rows = [
+        {"archetype": name, **estimate(d, 0.36 / n**0.5, n_cases=n, estimand="difference of mean scores")}
+        for name, d, n in ARCHETYPES
+    ]
+    gap = estimate(np.nan, np.nan, n_cases=1, estimand="difference of mean scores", caveats=("one case: no spread",))
+    return pd.DataFrame([*rows, {"archetype": "A13 policy", **gap}])
+
+
+@pytest.fixture
+def total():
+    return estimate(0.11, 0.035, estimand="difference of mean scores", method="paired t on cases")
+
+
+@pytest.fixture
+def series():
+    rng = np.random.default_rng(7)
+    return pd.DataFrame(
+        {
+            "run_id": f"eval-202611{night + 3:02d}T021500Z-terraform-50-{arm}",
+            "group_id": f"eval-202611{night + 3:02d}T021500Z-terraform-50",
+            "arm": arm,
+            "started_at": pd.Timestamp(2026, 11, night + 3, 2, 15),
+            "seed": 1000 + night,
+            "n_cases": 50,
+            "n_trials": 150,
+            "usable": 149,
+            "infrastructure": 1,
+            "pass_rate": mean - 0.1 + float(rng.normal()) * 0.03,
+            "score": mean + float(rng.normal()) * 0.03,
+            "within_variance": 0.0009,
+            "is_mock": False,
+            "suite_scoring": "9c" * 32,
+            "model": "subject-4",
+            "judge_model": "judge-2",
+            "judge_rubric_sha256": None,
+            "registry_version": "4.12",
+            "cli_version": "1.8.0",
+        }
+        for night in range(14)
+        for arm, mean in ARMS
+    )
+
+
+@pytest.fixture
+def bands():
+    return pd.DataFrame(
+        {"arm": arm, "band": "observed", **estimate(mean, 0.055, population="FIXED", n_cases=14, method="prediction")}
+        for arm, mean in ARMS
+    )
+
+
+@pytest.fixture
+def cases():
+    rng = np.random.default_rng(3)
+    rows = []
+    for arm, shift in (("skill-on", 0.2), ("skill-off", 0.0)):
+        for i in range(50):
+            score = float(np.clip(rng.beta(0.8, 0.6) + shift, 0, 1))
+            score = float(round(score)) if score > 0.93 or score < 0.07 else score
+            rows.append(
+                {
+                    "arm": arm,
+                    "archetype": ARCHETYPES[i % 12][0].split()[0],
+                    "case_id": f"{('import-s3-bucket', 'vpc-peering', 'cloud-run-v2')[i % 3]}-{i}",
+                    "n_runs": 14,
+                    "n_trials": 42,
+                    "pass_rate": score,
+                    "score": score,
+                    "run_sd": (score * (1 - score) / 3) ** 0.5,
+                    "verdict_flips": 2 * score * (1 - score),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def draft(by_archetype, total, series, bands, cases):
+    from evalstats.report import Column, Draft, Table, charts
+
+    said = Draft(
+        "variance_bands",
+        "terraform-50",
+        "Variance of terraform-50",
+        "How far does terraform-50 move when nothing changes?",
+        {"suite": "terraform-50", "level": 0.8, "seed": 20261130},
+    )
+    said.finding(
+        "An unchanged night of skill-on lands between 0.60 and 0.70, four times in five. Both arms vary as much as"
+        " their trials explain, and no day stands out."
+    )
+    said.headline("Where the next skill-on run lands", "0.60 to 0.70", "80% prediction band, 14 runs")
+    said.headline("What the skill adds", "+0.11", "80% interval [+0.08, +0.15], 50 cases")
+    said.headline("Standard deviation of a run", "0.041", "trials alone would give 0.039")
+    said.headline("Smallest visible drop", "15pp", "three runs, 80% power")
+    said.section(
+        "runs",
+        "Is the latest run unusual?",
+        "The band is for the next run of these very cases. An unchanged suite falls outside it one night in five.",
+        figures=[charts.run_chart(series, bands)],
+        tables=[Table("bands", "Bands for the next run", bands)],
+    )
+    said.section(
+        "archetypes",
+        "Where does the skill help?",
+        "With three to six cases an archetype, a single interval is weak evidence.",
+        figures=[charts.archetype_bars(by_archetype, total=total)],
+    )
+    said.section(
+        "cases",
+        "Which cases are settled?",
+        figures=[charts.case_strip(cases)],
+        tables=[
+            Table(
+                "cases",
+                "Every case",
+                cases,
+                [
+                    Column("case_id", "Case"),
+                    Column("archetype", "Archetype"),
+                    Column("arm", "Arm"),
+                    Column("n_trials", "Trials"),
+                    Column("score", "Score", "rate"),
+                    Column("run_sd", "Spread between runs", "rate"),
+                    Column("verdict_flips", "Flips", "percent"),
+                ],
+            )
+        ],
+    )
+    said.method("What was estimated, and for whom it holds", "FIXED: these very cases, run again. Trials are averaged.")
+    said.method("What would change the conclusion", "A drop of 15pp, seen in three runs, would be called.")
+    said.estimates(bands)
+    said.estimates(by_archetype)
+    said.series(series)
+    said.data(**DATA)
+    return said
+
+
+CELLS = {
+    "parameters": 'subject = "demo"  # what it is about\nlevel = 0.8\nseed = 7\nloud = False\n',
+    "work": "values = [seed, seed + 1]\nprint('from the notebook', level)",
+    "save": """from evalstats.report import Draft, Table
+import pandas as pd
+draft = Draft("small", subject, "Small", "Does it work?", {"level": level, "seed": seed, "loud": loud})
+draft.finding(f"The seed is {seed}.")
+draft.headline("Seed", str(seed))
+draft.section("one", "One", "A paragraph.", tables=[Table("t", "A table", pd.DataFrame({"a": values}))])
+draft.data(suite_id="demo", n_runs=1, n_cases=1, n_trials=1, usable=1, excluded={}, case_ids=["c"],
+           input_sha256="b" * 64, contains_mock=False)
+draft.save()""",
+}
+
+
+@pytest.fixture
+def write_notebook(tmp_path):
+    """Return a function that writes a notebook of the cells given in place of the usual ones."""
+
+    def write(name="small", **cells) -> Path:
+        sources = {key: source for key, source in {**CELLS, **cells}.items() if source is not None}
+        path = tmp_path / f"{name}.ipynb"
+        document = {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": key,
+                    "metadata": {"tags": ["parameters"]} if key == "parameters" else {},
+                    "execution_count": None,
+                    "outputs": [],
+                    "source": source,
+                }
+                for key, source in sources.items()
+            ],
+            "metadata": {"kernelspec": {"display_name": "x", "language": "python", "name": "nowhere"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        path.write_text(json.dumps(document), "utf-8")
+        return path
+
+    return write
