@@ -50,24 +50,29 @@ def case_runs_of(trials: Iterable[Trial]) -> pd.DataFrame:
 def comparable(case_runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Which runs may be looked at together? Those of the newest identity; a sentence for each left out.
 
-    Identity is the scoring hash of the suite, model, judge, rubric, registry and command line version.
-    Runs that repeat a seed are replicas: only the first is kept.
+    Identity is the scoring hash of the suite, model, judge, rubric, registry and command line version. A run
+    of fewer cases is no run of the suite, and of runs that repeat a seed only the first is more than a replica.
     """
-    runs = case_runs.drop_duplicates("run_id").sort_values(["created_at", "run_id"])
+    runs = case_runs.groupby("run_id", sort=False).first().sort_values("created_at", kind="stable")
+    runs["cases"] = case_runs.groupby("run_id")["case_id"].nunique()
     newest = runs.iloc[-1]
-    notes = []
-    kept, seeds = [], set()
-    for run in runs.itertuples():
-        changed = [name for name in IDENTITY if not _same(getattr(run, name), newest[name])]
-        replica = (run.seed, run.arm) in seeds
-        if changed:
-            notes.append(f"{run.run_id} left out: {', '.join(changed)} changed since")
-        elif replica:
-            notes.append(f"{run.run_id} left out: it repeats the seed of an earlier run, so it is a replica")
+    changed = {
+        run_id: [n for n in IDENTITY if not _same(run[n], newest[n])] for run_id, run in runs.iterrows()
+    }
+    whole = runs.loc[[run_id for run_id in runs.index if not changed[run_id]], "cases"].max()
+    notes: dict[Any, str] = {}
+    seeds: set[tuple[Any, Any]] = set()
+    for run_id, run in runs.iterrows():
+        if changed[run_id]:
+            notes[run_id] = f"{', '.join(changed[run_id])} changed since"
+        elif run["cases"] < whole:
+            notes[run_id] = f"it ran {run['cases']} of {whole} cases"
+        elif (run["seed"], run["arm"]) in seeds:
+            notes[run_id] = "it repeats the seed of an earlier run, so it is a replica"
         else:
-            kept.append(run.run_id)
-            seeds.add((run.seed, run.arm))
-    return case_runs[case_runs["run_id"].isin(kept)].reset_index(drop=True), notes
+            seeds.add((run["seed"], run["arm"]))
+    kept = case_runs[~case_runs["run_id"].isin(list(notes))].reset_index(drop=True)
+    return kept, [f"{run_id} left out: {note}" for run_id, note in notes.items()]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -164,6 +169,11 @@ def _pairs(
         clusters=labels,
         unmatched=len(wide) - len(both),
     )
+
+
+def only(frame: pd.DataFrame) -> dict[str, Any] | None:
+    """Return the one row of an estimate frame as a record; None where nothing could be estimated."""
+    return None if frame.empty else {str(key): value for key, value in frame.to_dict("records")[0].items()}
 
 
 def series(case_runs: pd.DataFrame) -> pd.DataFrame:

@@ -138,6 +138,13 @@ def test_comparable_cuts_other_identities_and_replicas(graded: pd.DataFrame) -> 
     assert sum("replica" in note for note in notes) == 2
 
 
+def test_a_run_of_some_cases_is_no_run_of_the_suite(graded: pd.DataFrame) -> None:
+    partial = graded[(graded["group_id"] != "r5") | (graded["archetype"] == "a")]
+    kept, notes = estimates.comparable(partial)
+    assert "r5" not in set(kept["group_id"])
+    assert notes == [f"r5-{arm} left out: it ran 4 of 24 cases" for arm in ("skill-on", "skill-off")]
+
+
 def test_unknown_identity_equals_unknown_identity(graded: pd.DataFrame) -> None:
     kept, notes = estimates.comparable(graded.assign(model=None))
     assert (len(kept), notes) == (len(graded), [])

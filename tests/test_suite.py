@@ -241,7 +241,7 @@ def test_archetypes_match_exactly(load, suite_document):
     assert [case.id for case in suites.select(suite, case_ids=["refuse"])] == ["refuse"]
     assert suites.select(suite) == suite.cases
     for unknown in ("A", "a1", "A100", ""):
-        with pytest.raises(UsageError, match="unknown archetype .*known: A1, A10"):
+        with pytest.raises(UsageError, match=r"unknown archetype .*known: A1, A10"):
             suites.select(suite, archetype=unknown)
 
 

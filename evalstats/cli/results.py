@@ -37,8 +37,8 @@ def _scorecard(on: Record, off: Record, runs: Path) -> Record:
 
     trials = [t for record in (on, off) for t in journal.read_trials(runs / record["run_id"])]
     rng = estimates.generator(on["seed"])
-    found = estimates.difference(estimates.case_runs_of(trials), rng=rng).to_dict("records")
-    return delta_scorecard(on, off, generated_at=timestamp(), difference=known({str(k): v for k, v in found[0].items()}) if found else None)
+    found = estimates.only(estimates.difference(estimates.case_runs_of(trials), rng=rng))
+    return delta_scorecard(on, off, generated_at=timestamp(), difference=found and known(found))
 
 
 def known(row: Record) -> Record:

@@ -25,8 +25,9 @@ Outside::
 :func:`parse_parameters`  ``NAME=VALUE`` texts of a command line
 ========================  ========================================================================
 
-Inside: ``parameters`` checks, ``kernel`` runs and ``executed`` cleans up, ``provenance`` says what a report stands
-on, ``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas`` and ``theme`` draw. Nothing heavy is imported before it is used, so importing this room is cheap.
+Inside: ``parameters`` checks, ``kernel`` runs, ``executed`` cleans up, ``provenance`` says what a report stands on,
+``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas`` and ``theme`` draw. Nothing heavy is
+imported before it is used, so importing this room is cheap.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 PIXELS = None  # the scale of things that are placed, not measured
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """An Altair chart, and how many marks each of its layers must draw."""
 
@@ -34,6 +34,7 @@ class Drawing:
         spec: dict[str, Any] = self.chart.to_dict()
         return spec | {"config": theme.config()}
 
+    @functools.cached_property
     def svg(self) -> str:
         """Return the drawing as SVG. Raises ReportError when a row was not drawn."""
         return theme.svg(self.spec(), self.marks)
@@ -66,7 +67,7 @@ class Figure:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {
             "application/vnd.vegalite.v5+json": self.wide.spec(),
-            "image/svg+xml": self.wide.svg(),
+            "image/svg+xml": self.wide.svg,
             "text/plain": f"{self.title}. {self.reading}",
         }
 

@@ -162,8 +162,8 @@ class Draft:
             _write(folder / "tables" / f"{table.name}.csv", table.csv())
         for figure in self._figures.values():
             _write(folder / "figures" / f"{figure.name}.vl.json", as_json(figure.wide.spec()))
-            _write(folder / "figures" / f"{figure.name}.svg", figure.wide.svg())
-            _write(folder / "figures" / f"{figure.name}-narrow.svg", figure.narrow.svg())
+            _write(folder / "figures" / f"{figure.name}.svg", figure.wide.svg)
+            _write(folder / "figures" / f"{figure.name}-narrow.svg", figure.narrow.svg)
         _write(folder / "report.json", as_json(document))
 
     def __repr__(self) -> str:

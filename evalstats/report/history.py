@@ -77,6 +77,7 @@ def run_chart(
 
 
 def in_order(arms: set[str]) -> list[str]:
+    """Return the arms in the order they are drawn: the treated one first."""
     return sorted(arms, key=lambda arm: (arm not in _TREATED, arm))
 
 
@@ -150,6 +151,7 @@ def _reach(panel: Panel) -> tuple[float, float]:
 
 
 def panels_canvas(count: int, width: int, right: float) -> Canvas:
+    """Return a canvas for so many panels, one below the other."""
     left = 36.0
     height = count * (HEAD + PANEL) + (count - 1) * GAP
     return Canvas(width - left - right, height, left=left, right=right, top=0, bottom=_FOOT)

@@ -32,17 +32,18 @@ def case_runs(store: str, suite: str) -> pd.DataFrame:
         return opened.case_runs(suite)
 
 
-def facts(runs: pd.DataFrame, left_out: int) -> dict[str, Any]:
-    """Return what a report says about its data: counts, and what was excluded by outcome."""
-    lost = {"infrastructure": int(runs["n_infrastructure"].sum())}
-    other = int((runs["n_trials"] - runs["n_usable"]).sum()) - lost["infrastructure"]
+def facts(runs: pd.DataFrame) -> dict[str, Any]:
+    """Return what a report says about its data: counts, what was excluded and why, and the rows' digest."""
+    unusable = int((runs["n_trials"] - runs["n_usable"]).sum())
+    infrastructure = int(runs["n_infrastructure"].sum())
+    excluded = {"infrastructure": infrastructure, "other": unusable - infrastructure}
     return {
         "suite_id": str(runs["suite_id"].iloc[0]),
         "n_runs": int(runs["run_id"].nunique()),
         "n_cases": int(runs["case_id"].nunique()),
         "n_trials": int(runs["n_trials"].sum()),
         "usable": int(runs["n_usable"].sum()),
-        "excluded": {**lost, "other_unusable": other, "runs_of_another_identity": left_out},
+        "excluded": {reason: count for reason, count in excluded.items() if count},
         "case_ids": sorted(runs["case_id"].unique()),
         "input_sha256": warehouse.rows_digest(runs),
         "contains_mock": bool(runs["is_mock"].any()),

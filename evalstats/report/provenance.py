@@ -37,6 +37,7 @@ class Job:
 
 
 def manifest(job: Job, subject: str, document: Mapping[str, Any] | None, status: str) -> dict[str, Any]:
+    """Return what identifies a report: the same content gives the same manifest, anywhere and at any time."""
     return {
         "schema": "report-manifest.v1",
         "status": status,
@@ -70,6 +71,7 @@ def _package_versions() -> dict[str, str]:
 def origin(
     sealed: Mapping[str, Any], document: Mapping[str, Any] | None, files: Mapping[str, bytes]
 ) -> list[page.Fact]:
+    """Return the rows of provenance on the page. The content hash is not among them: it covers the page itself."""
     facts: list[page.Fact] = [
         ("Notebook", f"{sealed['notebook']['name']} · {sealed['notebook']['sha256']}"),
         ("Parameters", [f"{name} = {value!r}" for name, value in sealed["parameters"].items()]),

@@ -194,7 +194,8 @@ class Table:
     frame : pandas.DataFrame
         One row per line of the table.
     columns : sequence of Column or str, optional
-        What to show, in order; a plain name gets a heading and a format from its kind. Default: every column.
+        What to show, in order; a plain name gets a heading and a format from its kind. Default: every column,
+        and of an estimate frame what a reader needs. An estimate is shown with its interval.
     """
 
     def __init__(
@@ -213,6 +214,9 @@ class Table:
             raise ValueError(f"table {self.name!r} has no column {name!r}; known: {known}")
         if style and style not in FORMATS and style not in ROW_FORMATS:
             raise ValueError(f"format must be one of {', '.join((*FORMATS, *ROW_FORMATS))}, got {style!r}")
+        if not style and name == "estimate" and _holds_estimates(self.frame):
+            usual = _estimate_column(self.frame)
+            return Column(name, title or usual.title, usual.format)
         return Column(name, title or _heading(name), style or _format_of(self.frame[name]))
 
     def cells(self) -> list[list[str]]:
@@ -253,14 +257,22 @@ def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def _usual_columns(frame: pd.DataFrame) -> list[Column | str]:
     """Return every column of a frame; of estimates, the grouping keys and then each number with its interval."""
     names = [str(name) for name in frame.columns]
-    if not _ESTIMATE <= set(names):
+    if not _holds_estimates(frame):
         return list(names)
+    keys = names[: names.index("estimand")]
+    return [*keys, "estimand", "estimate", "n_cases", "n_trials", "population", "method"]
+
+
+def _holds_estimates(frame: pd.DataFrame) -> bool:
+    return set(frame.columns) >= _ESTIMATE
+
+
+def _estimate_column(frame: pd.DataFrame) -> Column:
+    """Return the column of an estimate: never a number without its interval."""
     difference = frame["estimand"].astype(str).str.contains("difference").any()
     levels = {percent(level) for level in frame["level"]}
     title = f"Estimate [{levels.pop()} interval]" if len(levels) == 1 else "Estimate [interval]"
-    keys = list(names[: names.index("estimand")])
-    shown = Column("estimate", title, "signed-estimate" if difference else "estimate")
-    return [*keys, "estimand", shown, "n_cases", "n_trials", "population", "method"]
+    return Column("estimate", title, "signed-estimate" if difference else "estimate")
 
 
 def _heading(name: str) -> str:

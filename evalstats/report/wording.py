@@ -6,6 +6,7 @@ says that nothing changed: that takes an equivalence test.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstats.report import tables
@@ -40,6 +41,25 @@ def _excess_sentence(excess: pd.DataFrame) -> str:
         return "Trial noise alone would explain how far runs spread; a day or infrastructure effect was not seen."
     arms = " and ".join(beyond["arm"])
     return f"Runs of {arms} spread more than their trials explain: look for day or infrastructure effects."
+
+
+def say_variance(
+    draft: Draft,
+    *,
+    rates: pd.DataFrame,
+    difference: pd.DataFrame,
+    band: pd.DataFrame,
+    excess: pd.DataFrame,
+    left_out: Sequence[str] = (),
+) -> None:
+    """Put the finding, the headline, the methods and the runs left out into the variance notebook's draft."""
+    draft.finding(variance_finding(band, excess))
+    for note in left_out:
+        draft.caveat(note)
+    for card in variance_cards(rates, difference, band):
+        draft.headline(**card)
+    for title, text in METHODS.items():
+        draft.method(title, text)
 
 
 def variance_cards(

@@ -59,7 +59,7 @@ async def execute(command: Command, sweeper: Sweeper) -> Ended:
     files: dict[str, int] = {}
     try:
         try:
-            child, exited = await _start(command, files, sweeper)
+            child, exited = _start(command, files, sweeper)
         except (OSError, ValueError) as error:
             return _not_started(command, error)
         return await _attend(command, child, exited, files, sweeper)
@@ -68,42 +68,16 @@ async def execute(command: Command, sweeper: Sweeper) -> Ended:
             os.close(descriptor)
 
 
-async def _start(
+def _start(
     command: Command, files: dict[str, int], sweeper: Sweeper
 ) -> tuple[subprocess.Popen[bytes], asyncio.Future[float]]:
-    # In a thread: a start lasts until the child has had its first turn, which is long on a busy machine.
-    starting = asyncio.get_running_loop().run_in_executor(None, _spawn, command, files)
-    with sweeper.starting():
-        try:
-            child = await asyncio.shield(starting)
-        except asyncio.CancelledError as cancelled:
-            child = await starting  # it cannot be stopped half-way,
-            _cancel_again(cancelled)  # but the next wait can
-        sweeper.started(child.pid)
-    try:
-        return child, _exit_of(child.pid)
-    except OSError:
-        child.kill()
-        child.wait()
-        sweeper.forget(child.pid)
-        raise
-
-
-def _cancel_again(cancelled: asyncio.CancelledError) -> None:
-    task = asyncio.current_task()
-    if task is None:
-        raise cancelled
-    task.cancel()
-
-
-def _spawn(command: Command, files: dict[str, int]) -> subprocess.Popen[bytes]:
     for name in ("stdout", "stderr"):
         files[name] = _unnamed_file(command.scratch)
     stdin = subprocess.DEVNULL
     if command.stdin is not None:
         stdin = files["stdin"] = _unnamed_file(command.scratch)
         _fill(stdin, command.stdin.encode())
-    return subprocess.Popen(
+    child = subprocess.Popen(
         command.argv,
         executable=_program(command.argv[0], command.env["PATH"]),
         cwd=command.cwd,
@@ -113,6 +87,14 @@ def _spawn(command: Command, files: dict[str, int]) -> subprocess.Popen[bytes]:
         stderr=files["stderr"],
         start_new_session=True,
     )
+    sweeper.started(child.pid)
+    try:
+        return child, _exit_of(child.pid)
+    except OSError:
+        child.kill()
+        child.wait()
+        sweeper.forget(child.pid)
+        raise
 
 
 def _unnamed_file(folder: str) -> int:

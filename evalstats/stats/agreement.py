@@ -1,11 +1,11 @@
-"""Do judges agree, beyond what chance would give? Coefficients for two judges, many, or one asked again.
+"""Do judges agree, beyond what chance would give? Coefficients for many judges, or one asked again.
 
 The unit is what was judged (a transcript, a case); a rater is a judge, or one repetition of the same judge.
 Chance-corrected coefficients punish agreement on a rare verdict: with nearly all verdicts alike, raters who
-almost always agree can have a kappa near 0. Show `kappa_paradox` or `flip_rate` beside them.
+almost always agree can be near 0. Show `flip_rate` beside them, or `kappa_paradox` for two raters.
 
-Written by hand: the `krippendorff` package has no interval, statsmodels has no alpha, and all intervals here
-come from leaving each unit out, which has closed forms.
+Written by hand: the `krippendorff` package has no interval, statsmodels has no alpha; all intervals here come
+from leaving each unit out, which has closed forms.
 
 References
 ----------
@@ -13,56 +13,30 @@ References
    https://repository.upenn.edu/asc_papers/43
 .. [Fleiss] Fleiss (1971). Measuring nominal scale agreement among many raters. Psychol. Bull. 76:378.
    doi:10.1037/h0031619
-.. [Cohen] Cohen (1960). A coefficient of agreement for nominal scales. Educ. Psychol. Meas. 20:37.
-   doi:10.1177/001316446002000104
-.. [FCE] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
-   Psychol. Bull. 72:323. doi:10.1037/h0028106
-.. [BBC] Byrt, Bishop, Carlin (1993). Bias, prevalence and kappa. J. Clin. Epidemiol. 46:423.
-   doi:10.1016/0895-4356(93)90018-V
-.. [FC] Feinstein, Cicchetti (1990). High agreement but low kappa: I. J. Clin. Epidemiol. 43:543.
-   doi:10.1016/0895-4356(90)90158-L
+.. [Wilson] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA 22:209.
+   doi:10.1080/01621459.1927.10502953
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan, nan, sqrt
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from evalstats.stats.jackknife import jackknife
+from evalstats.stats.jackknife import bounded, jackknife
 from evalstats.stats.means import case_mean
-from evalstats.stats.proportions import wilson, wilson_bounds
+from evalstats.stats.proportions import wilson_bounds
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
     check_choice,
     check_level,
-    check_scores,
     normal_quantile,
     undefined,
 )
 
 Metric = Literal["nominal", "ordinal", "interval"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KappaParadox:
-    """Is kappa low because raters disagree, or because one verdict is rare? Kappa beside what moves it.
-
-    Parameters
-    ----------
-    kappa, pabak : Estimate
-        Cohen's kappa, and 2 x agreement - 1: kappa as it would be without prevalence and bias.
-    prevalence_index, bias_index : float
-        Share agreed "pass" less share agreed "fail"; share only the first passed less share only the second
-        passed. Both in [-1, 1]; NaN without units. Prevalence away from 0 lowers kappa, bias raises it.
-    """
-
-    kappa: Estimate
-    pabak: Estimate
-    prevalence_index: float
-    bias_index: float
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, metric: Metric = "nominal", level: float = 0.95) -> Estimate:
@@ -98,13 +72,16 @@ def krippendorff_alpha(ratings: ArrayLike, *, metric: Metric = "nominal", level:
     0.685714...
     """
     check_choice("metric", metric, get_args(Metric))
-    counts, values = _value_counts(ratings)
-    known = _known("Krippendorff's alpha", f"{metric} alpha, jackknife over units", counts, level)
-    problem = _no_variation(counts)
+    table = _rated_twice(ratings)
+    known = _known("Krippendorff's alpha", f"{metric} alpha, jackknife over units", table, level)
+    problem = _why_undefined(table)
     if problem:
-        return undefined(problem, **known)
-    del known["n_cases"]
-    return jackknife(_alphas(counts, values, metric), **known)
+        return undefined(problem, n_cases=table.shape[0], **known)
+    disagreement = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[metric]
+    observed, expected = disagreement(table)
+    n = _without_each((~np.isnan(table)).sum(axis=1).astype(np.float64))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return bounded(jackknife(1 - (n - 1) * observed / expected, **known), high=1)
 
 
 def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -135,120 +112,19 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
     >>> print(fleiss_kappa([[1, 1, 1], [0, 0, 0], [1, 1, 1], [0, 0, 1]]).estimate)  # doctest: +ELLIPSIS
     0.657142...
     """
-    counts, _ = _value_counts(ratings)
-    known = _known("Fleiss' kappa", "Fleiss, jackknife over units", counts, level)
+    table = _rated_twice(ratings)
+    known = _known("Fleiss' kappa", "Fleiss, jackknife over units", table, level)
+    complete = len(table) == len(np.asarray(ratings)) and not np.isnan(table).any()
+    problem = _why_undefined(table) or ("" if complete else "gaps in the ratings: use Krippendorff's alpha")
+    counts = _value_counts(table)
     sizes = counts.sum(axis=1)
-    complete = np.asarray(ratings).shape[0] == sizes.size and (sizes == sizes[:1]).all()
-    problem = _no_variation(counts) or ("" if complete else "gaps in the ratings: use Krippendorff's alpha")
     if problem:
-        return undefined(problem, **known)
-    m = sizes[0]
-    agreed = ((counts * (counts - 1)).sum(axis=1)) / (m * (m - 1))
+        return undefined(problem, n_cases=sizes.size, **known)
     units = sizes.size - np.r_[0.0, np.ones(sizes.size)]
-    shares = _without_each(counts) / (units * m)[:, None]
-    chance = (shares**2).sum(axis=1)
-    del known["n_cases"]
-    return jackknife(_beyond_chance(_without_each(agreed[:, None])[:, 0] / units, chance), **known)
-
-
-def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Do two raters agree on a category beyond chance? Cohen's kappa.
-
-    Parameters
-    ----------
-    first, second : array of float, shape (n_units,)
-        Category codes of each rater; the same unit at the same place.
-    level : float
-        Confidence level of the large-sample normal interval.
-
-    Returns
-    -------
-    Estimate
-        1 for full agreement, 0 for chance (population SUPER: new units).
-
-    Notes
-    -----
-    Assumes units drawn independently, and some 50 of them for the interval. With rare verdicts show
-    `kappa_paradox`.
-
-    References
-    ----------
-    [Cohen]_; [FCE]_ for the standard error.
-
-    Examples
-    --------
-    >>> print(cohen_kappa([1, 1, 0, 0, 1], [1, 0, 0, 0, 1]).estimate)  # doctest: +ELLIPSIS
-    0.615384...
-    """
-    table, n = _joint_shares(first, second)
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    chance = float(rows @ columns)
-    known = _known("Cohen's kappa", "Fleiss-Cohen-Everitt", np.full((n, 1), 2.0), level)
-    if not n or chance > 1 - 1e-12:
-        return undefined("no variation: every verdict is the same" if n else "no units", **known)
-    kappa = (float(np.trace(table)) - chance) / (1 - chance)
-    std_error = _kappa_error(table, kappa, chance) / sqrt(n)
-    if not std_error > 0:
-        caveat = "the standard error is not estimable: raters agree, or disagree, throughout"
-        return undefined(caveat, estimate=kappa, **known)
-    half = normal_quantile(level) * std_error
-    return Estimate(
-        estimate=kappa, std_error=std_error, conf_low=kappa - half, conf_high=min(kappa + half, 1.0), **known
-    )
-
-
-def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> KappaParadox:
-    """Is kappa low because raters disagree, or because one verdict is rare? Kappa, PABAK and both indices.
-
-    Parameters
-    ----------
-    first, second : array of {0, 1}, shape (n_units,)
-        Pass or fail by each rater; the same unit at the same place.
-    level : float
-        Confidence level.
-
-    Returns
-    -------
-    KappaParadox
-        PABAK carries Wilson's interval for the agreement.
-
-    Notes
-    -----
-    Assumes units drawn independently. PABAK is only agreement on another scale: it says nothing about
-    chance. Read both.
-
-    References
-    ----------
-    [BBC]_, [FC]_.
-
-    Examples
-    --------
-    >>> found = kappa_paradox([1] * 90 + [0] * 10, [1] * 80 + [0] * 10 + [1] * 5 + [0] * 5)
-    >>> round(found.kappa.estimate, 2), found.pabak.estimate, found.prevalence_index
-    (0.32, 0.7, 0.75)
-    """
-    a, b = (check_scores(verdicts) for verdicts in (first, second))
-    outside = [x for x in (*a, *b) if x not in (0.0, 1.0)]
-    if outside:
-        raise ValueError(f"verdicts must be 0 or 1, got {outside[0]!r}")
-    kappa = cohen_kappa(a, b, level=level)
-    agreed = wilson(int((a == b).sum()), a.size, level=level)
-    pabak = replace(
-        agreed,
-        estimand="prevalence- and bias-adjusted kappa",
-        estimate=2 * agreed.estimate - 1,
-        std_error=2 * agreed.std_error,
-        conf_low=2 * agreed.conf_low - 1,
-        conf_high=2 * agreed.conf_high - 1,
-        n_trials=2 * a.size,
-        method="2 x agreement - 1, Wilson",
-    )
-    return KappaParadox(
-        kappa=kappa,
-        pabak=pabak,
-        prevalence_index=float((a + b - 1).mean()) if a.size else nan,
-        bias_index=float((a - b).mean()) if a.size else nan,
-    )
+    agreed = _without_each(1 - _differing_pairs(counts)) / units
+    chance = ((_without_each(counts) / (units * sizes[0])[:, None]) ** 2).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return bounded(jackknife((agreed - chance) / (1 - chance), **known), high=1)
 
 
 def flip_rate(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -273,26 +149,105 @@ def flip_rate(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
 
     References
     ----------
-    [Wilson] in `evalstats.stats.proportions`.
+    [Wilson]_.
 
     Examples
     --------
     >>> print(flip_rate([[1, 1], [0, 1], [0, 0], [1, 1]]))
     flip rate 0.25 [0.04559, 0.6994] at level 0.95 (Wilson on units, SUPER, 4 cases, 8 trials)
     """
-    counts, _ = _value_counts(ratings)
-    sizes = counts.sum(axis=1)
-    known = _known("flip rate", "Wilson on units", counts, level)
-    if not sizes.size:
-        return undefined("not measured: no unit was judged twice", **known)
-    flips = 1 - (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
-    if flips.any() and not (sizes == 2).all():
-        found = replace(case_mean(flips, level=level), estimand="flip rate", method="t on units")
-        return replace(found, n_trials=known["n_trials"], conf_low=max(found.conf_low, 0.0))
+    table = _rated_twice(ratings)
+    known = _known("flip rate", "Wilson on units", table, level)
+    n = table.shape[0]
+    if not n:
+        return undefined("not measured: no unit was judged twice", n_cases=n, **known)
+    counts = _value_counts(table)
+    flips = _differing_pairs(counts)
+    if flips.any() and (counts.sum(axis=1) > 2).any():
+        found = replace(case_mean(flips, level=level), estimand="flip rate", n_trials=known["n_trials"])
+        return bounded(replace(found, method="t on units"), low=0, high=1)
     share = float(flips.mean())
-    low, high = wilson_bounds(float(flips.sum()), float(flips.size), normal_quantile(level))
-    std_error = sqrt(share * (1 - share) / flips.size) if 0 < share < 1 else nan
+    low, high = wilson_bounds(float(flips.sum()), float(n), normal_quantile(level))
+    std_error = sqrt(share * (1 - share) / n) if 0 < share < 1 else nan
     agree = ("all units agree: the binomial standard error is not estimable",) if isnan(std_error) else ()
     return Estimate(
-        estimate=share, std_error=std_error, conf_low=low, conf_high=high, caveats=agree, **known
+        estimate=share, std_error=std_error, conf_low=low, conf_high=high, n_cases=n, caveats=agree, **known
     )
+
+
+def _rated_twice(ratings: ArrayLike) -> FloatArray:
+    """Return the units with two ratings or more, shape (n_units, n_raters), NaN where there is none."""
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"ratings must have shape (units, raters), got {table.shape}")
+    if np.isinf(table).any():
+        raise ValueError("ratings must be finite, or NaN where there is none, got inf")
+    return np.asarray(table[(~np.isnan(table)).sum(axis=1) >= 2])
+
+
+def _value_counts(table: FloatArray) -> FloatArray:
+    """Return how often each unit got each value, in order of the values, shape (n_units, n_values)."""
+    unit, rater = np.nonzero(~np.isnan(table))
+    values, codes = np.unique(table[unit, rater], return_inverse=True)
+    shape = table.shape[0], values.size
+    counts = np.bincount(unit * values.size + codes, minlength=shape[0] * shape[1])
+    return counts.reshape(shape).astype(np.float64)
+
+
+def _known(estimand: str, method: str, table: FloatArray, level: float) -> dict[str, Any]:
+    return {
+        "estimand": estimand,
+        "population": "SUPER",
+        "level": check_level(level),
+        "n_trials": int((~np.isnan(table)).sum()),
+        "method": method,
+    }
+
+
+def _why_undefined(table: FloatArray) -> str:
+    if not table.size:
+        return "not measured: no unit was judged twice"
+    return "" if np.nanmax(table) > np.nanmin(table) else "no variation: every rating is the same"
+
+
+def _differing_pairs(counts: FloatArray) -> FloatArray:
+    """Return the share of each unit's pairs of ratings that differ, shape (n_units,)."""
+    sizes = counts.sum(axis=1)
+    return np.asarray(1 - (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1)))
+
+
+def _without_each(parts: FloatArray) -> FloatArray:
+    """Return the sum over units, then without each, shape (1 + n_units, ...)."""
+    return np.concatenate([parts.sum(axis=0)[None], parts.sum(axis=0) - parts])
+
+
+def _nominal(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected disagreement of values that differ at all, each (1 + n_units,)."""
+    counts = _value_counts(table)
+    sizes, totals = counts.sum(axis=1), _without_each(counts)
+    observed = _without_each((sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1))
+    return observed, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
+
+
+def _interval(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected squared distances of values, each (1 + n_units,)."""
+    shifted = table - np.nanmean(table)
+    sizes = (~np.isnan(table)).sum(axis=1).astype(np.float64)
+    sums, squares = np.nansum(shifted, axis=1), np.nansum(shifted**2, axis=1)
+    observed = _without_each((sizes * squares - sums**2) / (sizes - 1))
+    return observed, _without_each(sizes) * _without_each(squares) - _without_each(sums) ** 2
+
+
+def _ordinal(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the same for midranks, which move with each unit that is left out."""
+    counts = _value_counts(table)
+    totals = _without_each(counts)
+    ranks = totals.cumsum(axis=1) - totals / 2
+    expected = totals.sum(axis=1) * (totals * ranks**2).sum(axis=1) - (totals * ranks).sum(axis=1) ** 2
+    weights = 1 / (counts.sum(axis=1) - 1)
+    sizes = counts.sum(axis=1) * weights
+    products = counts.T @ (counts * weights[:, None])
+    whole = ranks**2 @ (sizes @ counts) - ((ranks @ products) * ranks).sum(axis=1)
+    own = ranks[1:]
+    left_out = sizes * (counts * own**2).sum(axis=1) - weights * (counts * own).sum(axis=1) ** 2
+    return np.asarray(whole - np.r_[0.0, left_out]), expected

@@ -13,7 +13,8 @@ References
    doi:10.1214/aos/1176345462
 """
 
-from math import nan, sqrt
+from dataclasses import replace
+from math import inf, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,14 @@ def jackknife(values: FloatArray, *, level: float, caveats: tuple[str, ...] = ()
 def jackknife_error(left_out: FloatArray) -> float:
     """Return the standard error from the leave-one-out values, shape (n_units,)."""
     return sqrt(float(((left_out - left_out.mean()) ** 2).sum()) * (1 - 1 / left_out.size))
+
+
+def bounded(record: Estimate, *, low: float = -inf, high: float = inf) -> Estimate:
+    """Return the record with estimate and interval kept inside what the estimand can be; NaN stays NaN."""
+    estimate, conf_low, conf_high = (
+        float(np.clip(x, low, high)) for x in (record.estimate, record.conf_low, record.conf_high)
+    )
+    return replace(record, estimate=estimate, conf_low=conf_low, conf_high=conf_high)
 
 
 def _why_no_error(values: FloatArray) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 import pytest
 
 from evalstats import store
@@ -80,10 +81,11 @@ def test_reading_does_not_make_a_store(path: Path) -> None:
     ],
 )
 def test_a_connection_reaches_nothing_but_its_file(attack: str, path: Path, tmp_path: Path) -> None:
-    frame = {"x": [1]}  # found by a replacement scan, were it allowed
+    frame = pd.DataFrame({"x": [1]})  # found by a replacement scan, were it allowed
     with store.open(path) as opened, pytest.raises(duckdb.Error):
         opened.connection.execute(attack.format(folder=tmp_path))
-    assert frame and not list(tmp_path.glob("o*")) and not (tmp_path / "dump").exists()
+    assert len(frame) == 1
+    assert not list(tmp_path.glob("o*")) and not (tmp_path / "dump").exists()
 
 
 @pytest.mark.parametrize("rights", ["rw", "ro"])
@@ -268,12 +270,15 @@ def test_a_full_disk_leaves_no_half_made_store(small_disk: Path) -> None:
 
 def test_the_command_line_of_the_holder_is_redacted() -> None:
     secret = "sk-ant-" + "a" * 30
-    holder = subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE)
+    command = [sys.executable, "-c", "input('ready')", secret]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.read(5) == b"ready"
     message = f"Conflicting lock is held in python (PID {holder.pid})."
     alive = database._who_holds_it(message)
     holder.communicate(b"\n", timeout=20)
-    command = f"{sys.executable} -c input() [redacted:token]"
-    assert alive == f"is in use by process {holder.pid} ({command}); try again when it is done"
+    shown = f"{sys.executable} -c input('ready') [redacted:token]"
+    assert alive == f"is in use by process {holder.pid} ({shown}); try again when it is done"
     gone = database._who_holds_it(message)
     assert gone == f"is in use by process {holder.pid}; try again when it is done"
 

@@ -135,6 +135,21 @@ def test_a_bad_line_leaves_its_whole_journal_out_and_the_others_in(path: Path, r
         ]
 
 
+def test_a_bad_line_takes_back_the_batches_before_it(
+    path: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalstats.store.journals.BATCH", 2)
+    journal = runs.add("r1")
+    store.ingest(path, runs.folder)
+    before = prints(path)
+    append(journal, *(runs.trial("r1", "c1", index) for index in range(7, 12)))
+    with journal.open("ab") as file:
+        file.write(b"{}\n")
+    with pytest.raises(JournalError, match=r"host-1-1\.jsonl:18: "):
+        store.ingest(path, runs.folder)
+    assert prints(path) == before
+
+
 @pytest.mark.parametrize(
     ("field", "changes"),
     [

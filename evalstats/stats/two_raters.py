@@ -1,0 +1,188 @@
+"""Do two judges agree, or is the verdict just rare? Kappa for two raters, and what moves it.
+
+The unit is what was judged (a transcript, a case). Chance-corrected agreement is low when one verdict is rare,
+however well the raters agree: the kappa paradox. Read kappa and PABAK together. For more than two raters, or
+with gaps, see `evalstats.stats.agreement`.
+
+Written by hand: statsmodels has kappa's standard error but wants a table, and has neither PABAK nor its
+indices.
+
+References
+----------
+.. [Cohen] Cohen (1960). A coefficient of agreement for nominal scales. Educ. Psychol. Meas. 20:37.
+   doi:10.1177/001316446002000104
+.. [FCE] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
+   Psychol. Bull. 72:323. doi:10.1037/h0028106
+.. [BBC] Byrt, Bishop, Carlin (1993). Bias, prevalence and kappa. J. Clin. Epidemiol. 46:423.
+   doi:10.1016/0895-4356(93)90018-V
+.. [FC] Feinstein, Cicchetti (1990). High agreement but low kappa: I. J. Clin. Epidemiol. 43:543.
+   doi:10.1016/0895-4356(90)90158-L
+"""
+
+from dataclasses import dataclass, replace
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evalstats.stats.proportions import wilson
+from evalstats.stats.results import (
+    Estimate,
+    FloatArray,
+    check_level,
+    check_scores,
+    normal_quantile,
+    undefined,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KappaParadox:
+    """Is kappa low because raters disagree, or because one verdict is rare? Kappa beside what moves it.
+
+    Parameters
+    ----------
+    kappa, pabak : Estimate
+        Cohen's kappa, and 2 x agreement - 1: kappa as it would be without prevalence and bias.
+    prevalence_index, bias_index : float
+        Share agreed "pass" less share agreed "fail"; share only the first passed less share only the second
+        passed. Both in [-1, 1]; NaN without units. Prevalence away from 0 lowers kappa, bias raises it.
+    """
+
+    kappa: Estimate
+    pabak: Estimate
+    prevalence_index: float
+    bias_index: float
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Do two raters agree on a category beyond chance? Cohen's kappa.
+
+    Parameters
+    ----------
+    first, second : array of float, shape (n_units,)
+        Category codes of each rater; the same unit at the same place.
+    level : float
+        Confidence level of the large-sample normal interval.
+
+    Returns
+    -------
+    Estimate
+        1 for full agreement, 0 for chance (population SUPER: new units).
+
+    Notes
+    -----
+    Assumes units drawn independently, and some 50 of them for the interval. With rare verdicts show
+    `kappa_paradox`.
+
+    References
+    ----------
+    [Cohen]_; [FCE]_ for the standard error.
+
+    Examples
+    --------
+    >>> print(cohen_kappa([1, 1, 0, 0, 1], [1, 0, 0, 0, 1]).estimate)  # doctest: +ELLIPSIS
+    0.615384...
+    """
+    a, b = _same_units(first, second)
+    known: dict[str, Any] = {
+        "estimand": "Cohen's kappa",
+        "population": "SUPER",
+        "level": check_level(level),
+        "n_cases": a.size,
+        "n_trials": 2 * a.size,
+        "method": "Fleiss-Cohen-Everitt",
+    }
+    table = _joint_shares(a, b)
+    chance = float(table.sum(axis=1) @ table.sum(axis=0))
+    if table.size < 2:
+        return undefined("no variation: every verdict is the same" if a.size else "no units", **known)
+    kappa = (float(np.trace(table)) - chance) / (1 - chance)
+    std_error = _kappa_error(table, kappa, chance) / sqrt(a.size)
+    if not std_error > 1e-9:
+        caveat = "raters agree, or disagree, throughout: the standard error is not estimable"
+        return undefined(caveat, estimate=kappa, **known)
+    half = normal_quantile(level) * std_error
+    return Estimate(
+        estimate=kappa, std_error=std_error, conf_low=kappa - half, conf_high=min(kappa + half, 1.0), **known
+    )
+
+
+def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> KappaParadox:
+    """Is kappa low because raters disagree, or because one verdict is rare? Kappa, PABAK and both indices.
+
+    Parameters
+    ----------
+    first, second : array of {0, 1}, shape (n_units,)
+        Pass or fail by each rater; the same unit at the same place.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    KappaParadox
+        PABAK carries Wilson's interval for the agreement.
+
+    Notes
+    -----
+    Assumes units drawn independently. PABAK is only agreement on another scale: it says nothing about
+    chance. Read both.
+
+    References
+    ----------
+    [BBC]_, [FC]_.
+
+    Examples
+    --------
+    >>> found = kappa_paradox([1] * 90 + [0] * 10, [1] * 80 + [0] * 10 + [1] * 5 + [0] * 5)
+    >>> round(found.kappa.estimate, 2), found.pabak.estimate, found.prevalence_index
+    (0.32, 0.7, 0.75)
+    """
+    a, b = _same_units(first, second)
+    outside = [x for x in (*a, *b) if x not in (0.0, 1.0)]
+    if outside:
+        raise ValueError(f"verdicts must be 0 or 1, got {outside[0]!r}")
+    kappa = cohen_kappa(a, b, level=level)
+    agreed = wilson(int((a == b).sum()), a.size, level=level)
+    pabak = replace(
+        agreed,
+        estimand="prevalence- and bias-adjusted kappa",
+        estimate=2 * agreed.estimate - 1,
+        std_error=2 * agreed.std_error,
+        conf_low=2 * agreed.conf_low - 1,
+        conf_high=2 * agreed.conf_high - 1,
+        n_trials=2 * a.size,
+        method="2 x agreement - 1, Wilson",
+    )
+    return KappaParadox(
+        kappa=kappa,
+        pabak=pabak,
+        prevalence_index=float((a + b - 1).mean()) if a.size else nan,
+        bias_index=float((a - b).mean()) if a.size else nan,
+    )
+
+
+def _same_units(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    a, b = check_scores(first), check_scores(second)
+    if a.shape != b.shape:
+        raise ValueError(f"first and second must rate the same units, got {a.size} and {b.size}")
+    return a, b
+
+
+def _joint_shares(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the share of units with each pair of categories, shape (n_categories, n_categories)."""
+    categories, codes = np.unique(np.stack([a, b]), return_inverse=True)
+    k = categories.size
+    first, second = codes.reshape(2, -1)
+    return np.bincount(first * k + second, minlength=k * k).reshape(k, k) / max(a.size, 1)
+
+
+def _kappa_error(table: FloatArray, kappa: float, chance: float) -> float:
+    """Return the large-sample standard error of kappa for one unit [FCE]_."""
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    marginals = columns[:, None] + rows  # of category i among the second's, j among the first's
+    agreed = np.diag(table) @ (1 - np.diag(marginals) * (1 - kappa)) ** 2
+    apart = (table * marginals**2).sum() - np.diag(table) @ np.diag(marginals) ** 2
+    variance = agreed + (1 - kappa) ** 2 * apart - (kappa - chance * (1 - kappa)) ** 2
+    return sqrt(max(float(variance), 0.0)) / (1 - chance)
