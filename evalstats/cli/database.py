@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import typer
 
 from evalstats.cli.options import DEFAULT_DATA, Data, Json, StorePath, print_json, store_path
+
+if TYPE_CHECKING:
+    from evalstats.store import IngestReport
 
 app = typer.Typer()
 
@@ -18,11 +24,11 @@ def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = F
     """
     from evalstats import store as warehouse
 
-    report = warehouse.ingest(store_path(data, store), data / "runs")
+    done = warehouse.ingest(store_path(data, store), data / "runs")
     if as_json:
-        print_json(report.as_record())
+        print_json(asdict(done))
     else:
-        print(report)
+        print(_counted(done))
 
 
 @app.command()
@@ -33,7 +39,13 @@ def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
     """
     from evalstats import store as warehouse
 
-    print(warehouse.rebuild(store_path(data, store), data / "runs"))
+    print(_counted(warehouse.rebuild(store_path(data, store), data / "runs")))
+
+
+def _counted(done: IngestReport) -> str:
+    torn = f"; torn last line in {', '.join(done.torn)}" if done.torn else ""
+    files = f"{done.files} journal(s) read, {done.unchanged} unchanged"
+    return f"{done.trials_added} trial(s) of {done.runs} run(s) added; {files}, {done.duplicates} duplicate(s){torn}"
 
 
 @app.command()

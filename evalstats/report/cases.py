@@ -21,7 +21,7 @@ def case_strip(
     frame: pd.DataFrame,
     *,
     name: str = "cases",
-    title: str = "Every case over the runs",
+    title: str = "Every case, with its standard deviation between runs",
 ) -> Figure:
     """Which cases are settled, and which flip from run to run? Cases from best to worst, with their spread.
 

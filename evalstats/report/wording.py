@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalstats.contract import Arm
 from evalstats.report import tables
 
 if TYPE_CHECKING:
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
 
     from evalstats.report.draft import Draft
 
+_YARDSTICKS = {Arm.SKILL_OFF, Arm.CONTEXT_OFF, Arm.BASELINE}
 FEWEST_DAYS = 5  # below this no day effect can be told (STATS, row 4)
 NOTABLE = 0.05  # p below which an F test is worth a sentence of its own; the value itself is always shown
 
 
 def variance_finding(bands: pd.DataFrame, excess: pd.DataFrame) -> str:
     """Where should the next run land, and do runs vary more than their trials explain?"""
-    return " ".join([*(_band_sentence(row) for row in bands.to_dict("records")), _excess_sentence(excess)])
+    return " ".join([*(_band_sentence(row) for row in _in_order(bands)), _excess_sentence(excess)])
+
+
+def _in_order(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows with the arm that readers ask about first."""
+    return sorted(tables.rows(frame), key=lambda row: str(row["arm"]) in _YARDSTICKS)
 
 
 def _band_sentence(row: dict[str, Any]) -> str:
@@ -66,9 +73,9 @@ def variance_cards(
     rates: pd.DataFrame, difference: pd.DataFrame, bands: pd.DataFrame
 ) -> list[dict[str, str]]:
     """Return the headline: the score of each arm, the difference, and how far a run strays by itself."""
-    cards = [_difference_card(row) for row in difference.to_dict("records")]
-    cards += [_rate_card(row) for row in rates.to_dict("records")]
-    return cards + [_band_card(row) for row in bands.to_dict("records")[:1]]
+    cards = [_difference_card(row) for row in tables.rows(difference)]
+    cards += [_rate_card(row) for row in _in_order(rates)]
+    return cards + [_band_card(row) for row in _in_order(bands)[:1]]
 
 
 def _rate_card(row: dict[str, Any]) -> dict[str, str]:
@@ -114,7 +121,7 @@ def band_text(series: pd.DataFrame, level: float) -> list[str]:
     texts = [
         "The band is a prediction for these very cases, run again. A run outside it is a reason to look, not yet"
         f" a regression: {tables.percent(1 - level)} of unchanged runs fall outside by themselves.",
-        f"It rests on {runs} run(s) from {nights} day(s).",
+        f"It rests on {_some(runs, 'run')} from {_some(nights, 'day')}.",
     ]
     if nights < FEWEST_DAYS:
         texts.append(
@@ -124,6 +131,10 @@ def band_text(series: pd.DataFrame, level: float) -> list[str]:
     return texts
 
 
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def case_text(cases: pd.DataFrame) -> list[str]:
     """Return the paragraphs above the case strip."""
     stuck = cases.groupby("case_id")["pass_rate"].agg(["min", "max"])
@@ -131,7 +142,7 @@ def case_text(cases: pd.DataFrame) -> list[str]:
     flipping = int((cases.groupby("case_id")["verdict_flips"].max() >= 0.5).sum())
     return [
         f"Of {len(stuck)} cases, {ceiling} always pass and {floor} never pass in any arm: these cannot move, and"
-        f" carry no information about a change. {flipping} case(s) change their majority verdict in at least"
+        f" carry no information about a change. {_some(flipping, 'case')} changed the majority verdict in at least"
         " half of the steps from one run to the next."
     ]
 
@@ -140,7 +151,7 @@ def difference_text(difference: pd.DataFrame) -> list[str]:
     """Return the paragraphs above the per-archetype differences."""
     if difference.empty:
         return ["Only one arm has run; nothing can be compared."]
-    row = difference.to_dict("records")[0]
+    row = tables.rows(difference)[0]
     return [
         f"Over all cases the skill adds {tables.estimate(row, tables.signed)} to the mean score, compared case by"
         " case. The interval asks whether that would hold on other cases like these. With a handful of cases an"

@@ -55,13 +55,8 @@ class Workplace:
 
 async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
     """Run one trial and return its record. Cancelling it kills its processes; then there is no record."""
-    given = commands.inputs(place.plan.suite, spec.case, spec.arm)
-    skipped = commands.why_skipped(spec.case, given)
     started_at = timestamp()
-    if skipped is not None:
-        facts: dict[str, Any] = {"status": Status.SKIPPED, "outcome": Outcome.SKIPPED, "reason": skipped}
-    else:
-        facts = await _outcome(spec, place, given)
+    facts = await _facts(spec, place)
     return Trial(
         run_id=spec.run_id,
         suite_id=place.plan.suite.id,
@@ -75,12 +70,15 @@ async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
     )
 
 
-async def _outcome(spec: TrialSpec, place: Workplace, given: dict[str, Any]) -> dict[str, Any]:
+async def _facts(spec: TrialSpec, place: Workplace) -> dict[str, Any]:
+    given = commands.inputs(place.plan.suite, spec.case, spec.arm)
     folder = os.path.join(place.folder, given.get("cwd", ""))
-    argv = commands.argv(given)
-    if argv is None:
-        evidence = Evidence(suite=place.plan.suite, folder=folder)
-        return _judged(spec, evidence)
+    argv, skipped = commands.argv(given), commands.why_skipped(spec.case, given)
+    if skipped is not None or argv is None:
+        await asyncio.sleep(0)  # nothing here waits for a process, and signals must be heard
+        if skipped is not None:
+            return {"status": Status.SKIPPED, "outcome": Outcome.SKIPPED, "reason": skipped}
+        return _judged(spec, Evidence(suite=place.plan.suite, folder=folder))
     ended = await _executed(spec, place, folder, argv, given.get("stdin"))
     facts = {
         "exit_code": ended.exit_code,

@@ -79,7 +79,7 @@ def _start(
         _fill(stdin, command.stdin.encode())
     child = subprocess.Popen(
         command.argv,
-        executable=_program(command.argv[0], command.env["PATH"]),
+        executable=_program(command.argv[0], command.env.get("PATH", os.defpath)),
         cwd=command.cwd,
         env=command.env,
         stdin=stdin,

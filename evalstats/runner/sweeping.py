@@ -23,7 +23,6 @@ from evalstats.runner.environment import RUN_MARK, TRIAL_MARK
 PATIENCE_SECONDS = 2.0  # how long killed processes may take to disappear
 _PAUSE_SECONDS = 0.002
 _PR_SET_CHILD_SUBREAPER = 36
-_CHILDREN = f"/proc/self/task/{os.getpid()}/children"
 
 
 class Sweeper:
@@ -35,25 +34,15 @@ class Sweeper:
     def __init__(self) -> None:
         self.isolation = Isolation.KILLPG
         self._leaders: set[int] = set()  # commands that run now; asyncio and Popen care for them
-        self._starting = 0
 
     def __enter__(self) -> Sweeper:
-        if os.path.exists(_CHILDREN) and _set_subreaper(True):
+        if os.path.exists(_children_file()) and _set_subreaper(True):
             self.isolation = Isolation.SUBREAPER
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.isolation is Isolation.SUBREAPER:
             _set_subreaper(False)
-
-    @contextlib.contextmanager
-    def starting(self) -> Iterator[None]:
-        """Say that a command is being started: for a moment it is a child that nobody knows yet."""
-        self._starting += 1
-        try:
-            yield
-        finally:
-            self._starting -= 1
 
     def started(self, leader: int) -> None:
         """Remember a command that was just started as the leader of its own session and group."""
@@ -89,7 +78,7 @@ class Sweeper:
         """Return the living adopted children that carry the mark; reap adopted ones that have died."""
         if self.isolation is Isolation.KILLPG:
             return []
-        adopted = [pid for pid in _adopted() if pid not in self._leaders]
+        adopted = [pid for pid in _children() if pid not in self._leaders]
         return [pid for pid in adopted if not _reaped(pid) and _carries(pid, f"{TRIAL_MARK}={mark}")]
 
 
@@ -130,9 +119,13 @@ def _kill_if_marked(pid: int, marks: list[str]) -> None:
             os.close(descriptor)
 
 
-def _adopted() -> list[int]:
-    # The kernel gives orphans to the main thread, so those of the other threads need no look.
-    return [int(pid) for pid in _read(_CHILDREN).split()]
+def _children_file() -> str:
+    return f"/proc/self/task/{os.getpid()}/children"
+
+
+def _children() -> list[int]:
+    # Of the main thread alone: the kernel gives orphans to it, whatever thread their ancestors came from.
+    return [int(pid) for pid in _read(_children_file()).split()]
 
 
 def _reaped(pid: int) -> bool:
@@ -140,7 +133,7 @@ def _reaped(pid: int) -> bool:
     state, _, session = _stat(pid)
     if state != b"Z":
         return False
-    if session not in (os.getsid(0), pid):
+    if session != os.getsid(0):
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
     return True

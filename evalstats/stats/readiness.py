@@ -9,7 +9,7 @@ Written by hand: no library has this rule.
 
 References
 ----------
-.. [HLH] Hahn, Meeker (1991). Statistical Intervals, section 4.3: upper bound of a standard deviation. Wiley.
+.. [HM] Hahn, Meeker (1991). Statistical Intervals, section 4.3: upper bound of a standard deviation. Wiley.
    doi:10.1002/9780470316771
 .. [Wald] Wald (1947). Sequential Analysis, chapter 1: two error rates and the distance between. Wiley.
 """
@@ -124,7 +124,7 @@ def readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) -> Re
 
     References
     ----------
-    [HLH]_, [Wald]_.
+    [HM]_, [Wald]_.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def spread_upper_bound(spread: float, n_runs: int, *, confidence: float = 0.90) 
 
     References
     ----------
-    [HLH]_.
+    [HM]_.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, confidence
 
     References
     ----------
-    [HLH]_, [Wald]_.
+    [HM]_, [Wald]_.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def blocking_curve(
     Examples
     --------
     >>> blocking_curve([0.0, 5.0], 1.5, 20, Rule(margin=5.0)).round(3)
-    array([0.016, 0.864])
+    array([0.016, 0.865])
     """
     error = spread * sqrt(1 / reruns + 1 / n_runs)
     return np.asarray(ndtr((check_scores(drops) - rule.fraction * rule.margin) / error))

@@ -38,7 +38,7 @@ ARCHETYPES = (
 
 
 def estimate(value, half, **fields):
-    known = value == value
+    known = not np.isnan(value)
     return {
         "estimand": "mean score",
         "population": "SUPER",
@@ -62,7 +62,9 @@ def by_archetype():
         {"archetype": name, **estimate(d, 0.36 / n**0.5, n_cases=n, estimand="difference of mean scores")}
         for name, d, n in ARCHETYPES
     ]
-    gap = estimate(np.nan, np.nan, n_cases=1, estimand="difference of mean scores", caveats=("one case: no spread",))
+    gap = estimate(
+        np.nan, np.nan, n_cases=1, estimand="difference of mean scores", caveats=("one case: no spread",)
+    )
     return pd.DataFrame([*rows, {"archetype": "A13 policy", **gap}])
 
 
@@ -104,7 +106,11 @@ def series():
 @pytest.fixture
 def bands():
     return pd.DataFrame(
-        {"arm": arm, "band": "observed", **estimate(mean, 0.055, population="FIXED", n_cases=14, method="prediction")}
+        {
+            "arm": arm,
+            "band": "observed",
+            **estimate(mean, 0.055, population="FIXED", n_cases=14, method="prediction"),
+        }
         for arm, mean in ARMS
     )
 
@@ -186,7 +192,10 @@ def draft(by_archetype, total, series, bands, cases):
             )
         ],
     )
-    said.method("What was estimated, and for whom it holds", "FIXED: these very cases, run again. Trials are averaged.")
+    said.method(
+        "What was estimated, and for whom it holds",
+        "FIXED: these very cases, run again. Trials are averaged.",
+    )
     said.method("What would change the conclusion", "A drop of 15pp, seen in three runs, would be called.")
     said.estimates(bands)
     said.estimates(by_archetype)
@@ -237,3 +246,38 @@ def write_notebook(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def hostile(bands, series, cases, by_archetype):
+    """Return a function that puts one text into every text field of a draft."""
+    from evalstats.report import Column, Draft, Table, charts
+
+    def make(text: str) -> Draft:
+        said = Draft("small", "demo", text, text, {"suite": text})
+        said.finding(text)
+        for _ in range(2):
+            said.headline(text, text, text)
+        cases.loc[:3, "case_id"] = text
+        cases.loc[:3, "verdict_flips"] = 1.0
+        by_archetype.loc[0, "archetype"] = text
+        by_archetype.loc[:, "estimand"] = f"difference {text}"
+        renamed = cases.rename(columns={"archetype": text})
+        said.section(
+            "one",
+            text,
+            text,
+            text,
+            figures=[
+                charts.case_strip(cases, title=text),
+                charts.archetype_bars(by_archetype, title=text),
+                charts.run_chart(series, bands, title=text),
+            ],
+            tables=[Table("t", text, renamed.head(5), [Column("case_id", text), text, "score"])],
+        )
+        said.method(text, text)
+        said.caveat(text)
+        said.data(**{**DATA, "suite_id": text, "case_ids": [text], "excluded": {text: 1}})
+        return said
+
+    return make

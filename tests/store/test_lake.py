@@ -79,6 +79,16 @@ def test_a_second_export_replaces_its_runs_and_keeps_the_others(
     assert not list(folder.glob(".export*"))
 
 
+def test_a_run_that_grew_is_exported_anew(path: Path, runs: Any, tmp_path: Path) -> None:
+    for index in (1, 2):
+        runs.add("r1", [runs.trial("r1", "c1", index)])
+        store.ingest(path, runs.folder)
+        with store.open(path) as opened:
+            store.export_parquet(opened, tmp_path / "lake")
+    with store.open(tmp_path / "lake") as lake:
+        assert lake.trials("demo")["trial_index"].tolist() == [1, 2]
+
+
 def test_a_snapshot_holds_one_suite_and_its_runs(opened: Any, tmp_path: Path) -> None:
     store.snapshot(opened, tmp_path / "all", "demo")
     store.snapshot(opened, tmp_path / "one", "demo", ["007"])
@@ -107,6 +117,7 @@ def test_a_snapshot_is_written_once_and_of_a_known_suite(opened: Any, tmp_path: 
 
 
 def test_a_lake_reaches_nothing_but_its_folder(opened: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1]})  # found by a replacement scan, were it allowed
     store.export_parquet(opened, tmp_path / "lake")
     with store.open(tmp_path / "lake") as lake:
         for attack in (
@@ -114,9 +125,12 @@ def test_a_lake_reaches_nothing_but_its_folder(opened: Any, tmp_path: Path) -> N
             f"COPY runs TO '{tmp_path}/out.csv'",
             f"ATTACH '{tmp_path}/x.duckdb' AS x",
             "SET allowed_directories = ['/']",
+            "SET threads = 1",
+            "SELECT * FROM frame",
         ):
             with pytest.raises(duckdb.Error):
                 lake.connection.execute(attack)
+    assert len(frame) == 1
 
 
 def test_a_folder_that_is_no_lake_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+import html.parser
+import json
+import re
+
+import pytest
+
+from evalstats.errors import ReportError
+from evalstats.report import page
+
+ORIGIN = [("Notebook", "variance_bands"), ("Runs", [f"run-{i}" for i in range(9)]), ("Parameters", ["a = 1"])]
+
+
+class Reader(html.parser.HTMLParser):
+    """The tags, attributes and visible text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.ids, self.text = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture
+def rendered(draft, tmp_path):
+    return page_of(draft, tmp_path)
+
+
+def page_of(draft, folder):
+    draft.write(folder)
+    document = json.loads((folder / "report.json").read_text())
+    drawings = {path.stem: path.read_text() for path in (folder / "figures").glob("*.svg")}
+    return page.render(document, drawings, ORIGIN)
+
+
+def test_the_page_asks_nothing_of_anyone(rendered):
+    read = Reader(rendered)
+    assert not {"script", "link", "iframe", "img", "object", "form", "base"} & set(read.tags)
+    assert not [name for name in read.attributes if name.startswith("on") or name in ("src", "xlink:href")]
+    assert not re.findall(r"url\(|@import|https?:", rendered)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', rendered)[1]
+    assert "default-src 'none'" in policy and "script-src" not in policy and "unsafe-eval" not in policy
+
+
+def test_the_order_of_the_page(rendered):
+    text = " ".join(" ".join(Reader(rendered).text).split())
+    order = [
+        "evalstats · variance_bands · terraform-50",
+        "How far does terraform-50 move when nothing changes?",
+        "28 runs of 50 cases, 4,200 trials, 4,188 usable (infrastructure 12). Tier live.",
+        "An unchanged night of skill-on",
+        "0.60 to 0.70",
+        "Is the latest run unusual?",
+        "Which cases are settled?",
+        "What was estimated, and for whom it holds",
+        "1 caveat",
+        "Provenance",
+        "evalstats report verify .",
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_the_page_is_navigable(rendered):
+    read = Reader(rendered)
+    assert {"header", "nav", "main", "footer", "h1", "h2", "caption", "figcaption"} <= set(read.tags)
+    assert read.tags.count("h1") == 1
+    assert len(read.ids) == len(set(read.ids))
+    targets = re.findall(r'href="#([^"]+)"', rendered)
+    assert set(targets) <= set(read.ids) and "report-origin" in targets
+    labels = [part for label in re.findall(r'aria-labelledby="([^"]+)"', rendered) for part in label.split()]
+    assert set(labels) <= set(read.ids)
+    assert '<html lang="en">' in rendered
+
+
+def test_figures_have_a_title_and_a_reading(rendered):
+    assert rendered.count('role="img"') == 6  # three figures, each for a page and for a phone
+    assert rendered.count("<title id=") == rendered.count("<desc id=") == 6
+    assert "var(--ink)" in rendered and 'fill="#1b1f24"' not in rendered
+
+
+def test_a_long_table_is_folded(rendered):
+    assert "<summary>Every case: 100 rows</summary>" in rendered
+    assert "<summary>Bands" not in rendered
+
+
+def test_mock_runs_are_announced(draft, tmp_path):
+    assert "Mock runs." not in page_of(draft, tmp_path / "a")
+    draft.document()["data"]["contains_mock"] = True
+    assert "Mock runs." in page_of(draft, tmp_path / "b")
+
+
+def test_the_same_report_gives_the_same_page(draft, tmp_path):
+    assert page_of(draft, tmp_path / "a") == page_of(draft, tmp_path / "b")
+
+
+PAYLOADS = [
+    "<script>document.title='PWN'</script>",
+    "<img src=x onerror=alert(1)>",
+    "</style></svg></title><script>alert(1)</script>",
+    '" onmouseover="alert(1)',
+    "{{7*7}}{% raw %}",
+    "[x](javascript:alert(1))",
+    "]]><!--",
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_text_stays_text(hostile, payload, tmp_path):
+    clean, dirty = (
+        Reader(page_of(hostile(text), tmp_path / name)) for name, text in (("a", "harmless"), ("b", payload))
+    )
+    assert dirty.tags == clean.tags
+    assert dirty.attributes == clean.attributes
+    seen = " ".join(dirty.text)
+    assert seen.count(payload) >= 15
+
+
+def shape(inner):
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1">{inner}</svg>'
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<script>1</script>",
+        "<foreignObject/>",
+        "<image/>",
+        "<style>*{}</style>",
+        "<a><path d=''/></a>",
+        "<animate/>",
+        "<use/>",
+    ],
+)
+def test_only_shapes_enter_a_page(inner):
+    with pytest.raises(ReportError, match="which is no shape"):
+        page.drawing(shape(inner), "f", "t", "r")
+
+
+def test_only_harmless_attributes_enter_a_page():
+    inner = (
+        '<path d="M0,0h1" onclick="x" style="x" href="y" fill="url(http://e/)" stroke="#1b1f24" class="k"/>'
+    )
+    assert '<path d="M0,0h1" stroke="var(--ink)" />' in page.drawing(shape(inner), "f", "t", "r")
+
+
+def test_a_failure_is_a_page_too():
+    facts = {"notebook": "small", "subject": "demo", "status": "failed", "message": "<b>no</b>"}
+    text = page.render_failure(facts, "Traceback <x>\n", ORIGIN)
+    assert "This report was not made" in text and "&lt;b&gt;no" in text and "Traceback &lt;x&gt;" in text
+    assert "<script" not in text

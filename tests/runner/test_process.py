@@ -1,0 +1,187 @@
+"""One command, run to its end, whatever it does."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from evalstats.contract import Outcome, Status
+from evalstats.runner import process
+
+
+def alive(needle):
+    """Return the processes whose command line holds ``needle``, zombies aside."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and needle.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+@pytest.fixture
+def nap():
+    """Return a sleeping time that no other process on this machine uses."""
+    return f"{100 + os.getpid() % 1000}.{time.time_ns() % 10**9:09d}"
+
+
+def test_pass_and_fail(make_suite, case, go):
+    ran = go(make_suite(case("good", shell="echo out; echo err >&2"), case("bad", shell="exit 3")))
+    by_case = {t.case_id: t for t in ran.trials}
+    good, bad = by_case["good"], by_case["bad"]
+    assert (good.status, good.outcome, good.score, good.passed) == (Status.PASS, Outcome.OK, 1.0, True)
+    assert (bad.status, bad.outcome, bad.score, bad.passed) == (Status.FAIL, Outcome.OK, 0.0, False)
+    assert (good.exit_code, bad.exit_code, bad.reason) == (0, 3, None)
+    assert (ran.blobs.get(good.artifacts["stdout"]), ran.blobs.get(good.artifacts["stderr"])) == (b"out\n", b"err\n")
+    assert bad.artifacts == {}
+    assert 0 < good.duration_s < 5
+    assert good.dimension_scores == {"correctness": 1.0}
+
+
+def test_precedence_of_the_inputs(make_suite, case, go):
+    every = {"argv": ["echo", "argv"], "command": "echo", "args": ["command", "x y"]}
+    cases = [
+        case("shell", shell="echo shell", **every),
+        case("argv", **every),
+        case("command", command="echo", args=["command", "x y"]),
+    ]
+    ran = go(make_suite(*cases))
+    out = {t.case_id: ran.blobs.get(t.artifacts["stdout"]) for t in ran.trials}
+    assert out == {"shell": b"shell\n", "argv": b"argv\n", "command": b"command x y\n"}
+
+
+def test_working_directory(trial_of):
+    assert trial_of(shell="basename $PWD")[1] == b"suite\n"
+    assert trial_of(shell="basename $PWD", cwd="..")[1] != b"suite\n"
+
+
+def test_stdin_is_empty_or_what_the_case_says(trial_of):
+    assert trial_of(shell="cat; echo end")[1] == b"end\n"
+    text = "line\n" * 50_000
+    assert trial_of(shell="cat", stdin=text)[1] == text.encode()
+
+
+def test_death_by_signal_is_an_exit_code(trial_of):
+    trial, _, _ = trial_of({"type": "exit_code", "value": -11}, shell="kill -SEGV $$")
+    assert (trial.exit_code, trial.passed) == (-11, True)
+
+
+def test_output_that_is_no_text(trial_of):
+    wanted = {"type": "stdout_contains", "value": "tail"}
+    trial, stdout, _ = trial_of(wanted, shell=r"printf '\377\376\000 tail'")
+    assert trial.passed is True
+    assert stdout == b"\xff\xfe\x00 tail"
+
+
+def test_timeout_of_a_command_that_ignores_being_asked(make_suite, case, go, nap, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.3)
+    shell = f"trap '' TERM; echo started; sleep {nap} & while :; do sleep {nap}; done"
+    started = time.monotonic()
+    (trial,) = go(make_suite(case("a", shell=shell, timeout_seconds=0.3))).trials
+    assert 0.6 <= time.monotonic() - started < 4
+    assert (trial.status, trial.outcome, trial.score, trial.passed) == (Status.FAIL, Outcome.TIMEOUT, 0.0, False)
+    assert trial.reason == "timed out after 0.3 s"
+    assert [(e.passed, e.detail) for e in trial.expectations] == [(False, "not met: timed out after 0.3 s")]
+    assert trial.dimension_scores == {"correctness": 0.0}
+    assert trial.exit_code == -9
+    assert "stdout" in trial.artifacts
+    assert not alive(nap)
+
+
+def test_timeout_gives_time_to_end_well(make_suite, case, go):
+    shell = "trap 'echo bye; exit 5' TERM; echo hello; while :; do sleep 0.05; done"
+    ran = go(make_suite(case("a", shell=shell, timeout_seconds=0.3)))
+    (trial,) = ran.trials
+    assert (trial.outcome, trial.exit_code, trial.leftover_processes) == (Outcome.TIMEOUT, 5, 0)
+    assert ran.blobs.get(trial.artifacts["stdout"]) == b"hello\nbye\n"
+
+
+def test_a_grandchild_does_not_outlive_the_trial(trial_of, nap):
+    trial, stdout, _ = trial_of(shell=f"sleep {nap} & echo done")
+    assert (trial.passed, trial.leftover_processes, stdout) == (True, 1, b"done\n")
+    assert trial.duration_s < 5
+    assert not alive(nap)
+
+
+def test_a_flood_is_stopped_and_its_beginning_kept(trial_of, monkeypatch):
+    monkeypatch.setattr(process.Command, "__init__", _capped(process.Command.__init__, 50_000))
+    started = time.monotonic()
+    trial, stdout, _ = trial_of(shell="exec yes")
+    assert time.monotonic() - started < 5
+    assert (trial.status, trial.outcome, trial.score) == (Status.FAIL, Outcome.LIMIT, 0.0)
+    assert trial.reason == "wrote more than 50000 bytes to one stream"
+    assert stdout == b"y\n" * 25_000
+
+
+def test_too_much_is_too_much_even_when_it_comes_fast(trial_of, monkeypatch):
+    monkeypatch.setattr(process.Command, "__init__", _capped(process.Command.__init__, 1000))
+    trial, _, stderr = trial_of(shell="head -c 1001 /dev/zero >&2")
+    assert (trial.outcome, trial.exit_code, len(stderr)) == (Outcome.LIMIT, 0, 1000)
+
+
+def test_as_much_as_the_cap_is_not_too_much(trial_of, monkeypatch):
+    monkeypatch.setattr(process.Command, "__init__", _capped(process.Command.__init__, 1000))
+    assert trial_of(shell="head -c 1000 /dev/zero")[0].outcome is Outcome.OK
+
+
+def _capped(real, cap):
+    def init(self, **fields):
+        real(self, **{**fields, "output_cap": cap})
+
+    return init
+
+
+@pytest.mark.parametrize(
+    "inputs, reason, error_class",
+    [
+        (
+            {"argv": ["no-such-program-here"]},
+            "the command 'no-such-program-here' was not found",
+            "command-not-found",
+        ),
+        ({"command": "./gone.sh"}, "the command './gone.sh' was not found", "command-not-found"),
+        (
+            {"shell": "true", "cwd": "gone"},
+            "the working directory does not exist",
+            "no-working-directory",
+        ),
+        (
+            {"shell": "true", "cwd": "suite.json"},
+            "the working directory does not exist",
+            "no-working-directory",
+        ),
+        ({"argv": ["/"]}, "the command could not be started: Permission denied", "not-started"),
+        (
+            {"argv": ["echo", "a\0b"]},
+            "the command could not be started: its text is not fit for a command line",
+            "not-started",
+        ),
+        (
+            {"argv": ["echo", "\ud800"]},
+            "the command could not be started: its text is not fit for a command line",
+            "not-started",
+        ),
+    ],
+)
+def test_what_cannot_start_is_not_the_subjects_fault(trial_of, inputs, reason, error_class):
+    trial, _, _ = trial_of(**inputs)
+    assert (trial.status, trial.outcome) == (Status.ERROR, Outcome.INFRASTRUCTURE)
+    assert (trial.score, trial.passed, trial.expectations) == (None, None, ())
+    assert (trial.reason, trial.error_class) == (reason, error_class)
+
+
+def test_a_file_system_without_unnamed_files(trial_of, monkeypatch):
+    monkeypatch.setattr(process.os, "O_TMPFILE", os.O_WRONLY | os.O_DIRECTORY | os.O_CREAT)
+    trial, stdout, stderr = trial_of(shell="cat; echo err >&2; ls -A $TMPDIR/..", stdin="in\n")
+    assert (trial.passed, stdout, stderr) == (True, b"in\nhome\ntmp\n", b"err\n")
+
+
+def test_nothing_stays_open(make_suite, case, go):
+    suite = make_suite(case("a", shell="true"), case("b", argv=["no-such-program-here"]), case("c", shell="sleep 9 &"))
+    go(suite, run_id="warm")
+    before = sorted(os.listdir("/proc/self/fd"))
+    go(suite, run_id="r", trials=20)
+    assert sorted(os.listdir("/proc/self/fd")) == before
