@@ -44,7 +44,9 @@ def case():
     """Return a function that makes a case document: ``case("a", shell="true")``."""
 
     def make(case_id, *expectations, kind="command", inputs=None, **more):
-        fields = {name: more.pop(name) for name in ("archetype", "runtime", "timeout_seconds") if name in more}
+        fields = {
+            name: more.pop(name) for name in ("archetype", "runtime", "timeout_seconds") if name in more
+        }
         return {
             "id": case_id,
             "title": case_id,

@@ -20,7 +20,13 @@ def variables(stdout):
 
 
 def test_nothing_is_inherited_but_the_allow_list(trial_of, monkeypatch):
-    for name, value in {**SECRETS, "EDITOR": "vi", "PYTHONPATH": "/x", "TZ": "UTC", "LANG": "C.UTF-8"}.items():
+    for name, value in {
+        **SECRETS,
+        "EDITOR": "vi",
+        "PYTHONPATH": "/x",
+        "TZ": "UTC",
+        "LANG": "C.UTF-8",
+    }.items():
         monkeypatch.setenv(name, value)
     seen = variables(trial_of(shell="env")[1])
     own = {"EVALSTATS_RUN", "EVALSTATS_TRIAL", "EVALSTATS_SEED", "EVALSTATS_TRIAL_INDEX", "EVALSTATS_ARM"}
@@ -73,7 +79,9 @@ def test_home_is_fresh_for_each_trial_even_when_one_is_handed_on(make_suite, cas
     look = "ls -A $HOME $TMPDIR $TMPDIR/.. | grep -v / | sort | uniq; echo $HOME; touch $HOME/$EVALSTATS_MESS"
     clean = case("clean", shell=look.replace("touch $HOME/$EVALSTATS_MESS", "true"))
     messy = case("messy", shell=look.replace("$EVALSTATS_MESS", "mess"))
-    locked = case("locked", shell="mkdir -p $HOME/a/b && touch $HOME/a/b/c && chmod -R a-w $HOME/a; echo $HOME")
+    locked = case(
+        "locked", shell="mkdir -p $HOME/a/b && touch $HOME/a/b/c && chmod -R a-w $HOME/a; echo $HOME"
+    )
     moved = case("moved", shell="rmdir $TMPDIR && ln -s / $TMPDIR; echo $HOME")
     ran = go(make_suite(clean, messy, locked, moved), trials=4, jobs=1)
     homes = set()
@@ -95,7 +103,9 @@ def test_private_folders_lie_in_the_folder_of_the_trial(trial_of, name, monkeypa
 
 def test_skill_off_disables_hooks_and_skill_on_leaves_them_alone(make_suite, case, go, monkeypatch):
     monkeypatch.setenv("AGENTOPS_HOOKS_DISABLED", "1")
-    suite = make_suite(case("a", {"type": "stdout_contains", "value": "1"}, shell="printenv AGENTOPS_HOOKS_DISABLED"))
+    suite = make_suite(
+        case("a", {"type": "stdout_contains", "value": "1"}, shell="printenv AGENTOPS_HOOKS_DISABLED")
+    )
     ran = go(suite, mode="both")
     assert {t.arm.value: t.passed for t in ran.trials} == {"skill-on": False, "skill-off": True}
     on, off = ran.result.records
@@ -104,14 +114,18 @@ def test_skill_off_disables_hooks_and_skill_on_leaves_them_alone(make_suite, cas
 
 
 def test_a_suite_can_disable_hooks_in_both_arms(make_suite, case, go):
-    suite = make_suite(case("a", shell="test $AGENTOPS_HOOKS_DISABLED = 1"), environment={"disable_hooks": True})
+    suite = make_suite(
+        case("a", shell="test $AGENTOPS_HOOKS_DISABLED = 1"), environment={"disable_hooks": True}
+    )
     ran = go(suite)
     assert ran.trials[0].passed is True
     assert ran.result.records[0]["environment"]["hooks_disabled"] is True
 
 
 def test_an_arm_brings_env_inputs_and_files(make_suite, case, go):
-    arms = {"skill-on": {"env": {"WHO": "arm"}, "inputs": {"stdin": "from arm"}, "files": ["skills/s", "one.md"]}}
+    arms = {
+        "skill-on": {"env": {"WHO": "arm"}, "inputs": {"stdin": "from arm"}, "files": ["skills/s", "one.md"]}
+    }
     shell = "echo $WHO; cat; cat $HOME/skills/s/SKILL.md $HOME/one.md; true"
     suite = make_suite(case("a", shell=shell, stdin="from case", env={"WHO": "case"}), arms=arms)
     (suite.root / "skills/s").mkdir(parents=True)

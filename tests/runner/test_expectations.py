@@ -144,7 +144,10 @@ def test_json_path(look, target, value, passed):
 def test_json_path_details(look):
     assert look("json_path", stdout="no json", target="a") == (False, "stdout is not JSON")
     assert look("json_path", stdout="{}", target="$.a") == (False, "nothing at $.a")
-    assert look("json_path", stdout='{"a": 1}', target="$.a", value=2) == (False, "$.a is not the expected value")
+    assert look("json_path", stdout='{"a": 1}', target="$.a", value=2) == (
+        False,
+        "$.a is not the expected value",
+    )
 
 
 def test_schema_valid(look):
@@ -160,7 +163,9 @@ def test_schema_valid(look):
         False,
         "bad.json breaks its schema in 2 place(s)",
     )
-    assert look("schema_valid", target="torn.json", value="list.schema.json")[1] == "file torn.json is not JSON"
+    assert (
+        look("schema_valid", target="torn.json", value="list.schema.json")[1] == "file torn.json is not JSON"
+    )
     assert look("schema_valid", target="good.json", value="gone.json")[1] == "file gone.json is missing"
 
 
