@@ -307,8 +307,7 @@ def _line_of(text: str, token: str) -> int:
     for pointer, word, line in _placed(text):
         if word == token or (word is None and pointer in seen and pointer.endswith(token)):
             return line
-        if word is None:
-            seen.add(pointer)
+        seen.add(pointer)
     return 1
 
 

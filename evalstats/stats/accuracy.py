@@ -95,7 +95,7 @@ def rogan_gladen(judged: Estimate, confusion: Confusion) -> Estimate:
     -------
     Estimate
         Of the true pass rate, kept in [0, 1], at the level and for the population of `judged`. NaN with fewer
-        than 10 labels in a class, or when TPR + TNR is below 1.2.
+        than 10 labels in a class, when TPR + TNR is below 1.2, and when no rate in [0, 1] fits the data.
 
     Notes
     -----
@@ -128,7 +128,11 @@ def rogan_gladen(judged: Estimate, confusion: Confusion) -> Estimate:
     tpr, tnr = confusion.tpr.estimate, confusion.tnr.estimate
     raw = (judged.estimate + tnr - 1) / (tpr + tnr - 1)
     centre, std_error, half = _lang_reiczigel(judged, confusion)
-    outside = ("the raw estimate lies outside [0, 1]: judge and labels do not fit",)
+    if centre + half <= 0 or centre - half >= 1:  # cut to [0, 1] it would have no width
+        return undefined(
+            "no pass rate fits both: the judge did not err on these trials as on the labels", **known
+        )
+    outside = ("the raw estimate lies outside [0, 1]",)
     return Estimate(
         estimate=float(np.clip(raw, 0, 1)),
         std_error=std_error,

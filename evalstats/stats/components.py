@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
-from evalstats.stats.jackknife import jackknife
 from evalstats.stats.layouts import LEVELS, NAMES, Layout
+from evalstats.stats.leave_one_out import jackknife
 from evalstats.stats.results import Estimate, FloatArray, check_counts, check_level, undefined
 
 MIN_DAYS = 5  # with fewer, the variance between days is hardly more than a guess

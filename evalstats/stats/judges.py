@@ -8,6 +8,8 @@ Written by hand: a pooled variance and a ratio of two.
 References
 ----------
 .. [Arvesen] Arvesen (1969). Jackknifing U-statistics. Ann. Math. Stat. 40:2076. doi:10.1214/aoms/1177697287
+.. [SB] Spearman (1910). Correlation calculated from faulty data. Br. J. Psychol. 3:271; Brown (1910). Some
+   experimental results in the correlation of mental abilities. Br. J. Psychol. 3:296.
 .. [Brennan] Brennan (2001). Generalizability Theory, chapter 4 (how many repeats). Springer.
    doi:10.1007/978-1-4757-3456-0
 """
@@ -19,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalstats.stats.jackknife import bounded, jackknife
 from evalstats.stats.layouts import LEVELS, Layout
+from evalstats.stats.leave_one_out import bounded, jackknife
 from evalstats.stats.means import centred
 from evalstats.stats.results import (
     Estimate,
@@ -45,6 +47,11 @@ class Repeats:
         when no number of repeats is known to do it.
     reason : str
         Why a number is missing, or empty.
+
+    Examples
+    --------
+    >>> Repeats(likely=3, safe=None, reason="too few cases").likely
+    3
     """
 
     likely: int | None
@@ -179,7 +186,7 @@ def repeats_needed(share: Estimate, *, target: float = 0.10) -> Repeats:
 
     References
     ----------
-    [Brennan]_.
+    [SB]_ (the prophecy formula, for a reliability of 1 - target).
 
     Examples
     --------

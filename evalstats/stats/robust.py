@@ -147,11 +147,8 @@ def probability_of_improvement(
         own, other = x[codes[: x.size] == case], y[codes[x.size :] == case]
         wins = (own[:, None] > other) + 0.5 * (own[:, None] == other)
         values[case] = wins.mean()
-        drawn = (
-            rng.multinomial(part.size, np.full(part.size, 1 / part.size), reps) / part.size
-            for part in (own, other)
-        )
-        draws += np.einsum("ri,ij,rj->r", next(drawn), wins, next(drawn)) / names
+        shares = [rng.multinomial(arm.size, np.full(arm.size, 1 / arm.size), reps) for arm in (own, other)]
+        draws += ((shares[0] @ wins) * shares[1]).sum(axis=1) / (wins.size * names)
     value = float(values.mean()) if names else nan
     strata = np.where(np.arange(codes.size) < x.size, codes, codes + names)
     known = np.clip(_stretched(draws, value, strata), 0, 1) if _resamplable(strata) else np.zeros(0)

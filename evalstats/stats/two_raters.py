@@ -48,6 +48,11 @@ class KappaParadox:
     prevalence_index, bias_index : float
         Share agreed "pass" less share agreed "fail"; share only the first passed less share only the second
         passed. Both in [-1, 1]; NaN without units. Prevalence away from 0 lowers kappa, bias raises it.
+
+    Examples
+    --------
+    >>> kappa_paradox([1, 1, 0, 1], [1, 1, 1, 1]).bias_index
+    -0.25
     """
 
     kappa: Estimate

@@ -56,8 +56,7 @@ def estimate(value, half, **fields):
     }
 
 
-@pytest.fixture
-def by_archetype():
+def make_by_archetype():
     rows = [
         {"archetype": name, **estimate(d, 0.36 / n**0.5, n_cases=n, estimand="difference of mean scores")}
         for name, d, n in ARCHETYPES
@@ -68,13 +67,11 @@ def by_archetype():
     return pd.DataFrame([*rows, {"archetype": "A13 policy", **gap}])
 
 
-@pytest.fixture
-def total():
+def make_total():
     return estimate(0.11, 0.035, estimand="difference of mean scores", method="paired t on cases")
 
 
-@pytest.fixture
-def series():
+def make_series():
     rng = np.random.default_rng(7)
     return pd.DataFrame(
         {
@@ -103,8 +100,7 @@ def series():
     )
 
 
-@pytest.fixture
-def bands():
+def make_bands():
     return pd.DataFrame(
         {
             "arm": arm,
@@ -115,8 +111,7 @@ def bands():
     )
 
 
-@pytest.fixture
-def cases():
+def make_cases():
     rng = np.random.default_rng(3)
     rows = []
     for arm, shift in (("skill-on", 0.2), ("skill-off", 0.0)):
@@ -139,10 +134,10 @@ def cases():
     return pd.DataFrame(rows)
 
 
-@pytest.fixture
-def draft(by_archetype, total, series, bands, cases):
+def make_draft():
     from evalstats.report import Column, Draft, Table, charts
 
+    by_archetype, series, bands, cases = make_by_archetype(), make_series(), make_bands(), make_cases()
     said = Draft(
         "variance_bands",
         "terraform-50",
@@ -169,7 +164,7 @@ def draft(by_archetype, total, series, bands, cases):
         "archetypes",
         "Where does the skill help?",
         "With three to six cases an archetype, a single interval is weak evidence.",
-        figures=[charts.archetype_bars(by_archetype, total=total)],
+        figures=[charts.archetype_bars(by_archetype, total=make_total())],
     )
     said.section(
         "cases",
@@ -202,6 +197,61 @@ def draft(by_archetype, total, series, bands, cases):
     said.series(series)
     said.data(**DATA)
     return said
+
+
+@pytest.fixture
+def by_archetype():
+    return make_by_archetype()
+
+
+@pytest.fixture
+def total():
+    return make_total()
+
+
+@pytest.fixture
+def series():
+    return make_series()
+
+
+@pytest.fixture
+def bands():
+    return make_bands()
+
+
+@pytest.fixture
+def cases():
+    return make_cases()
+
+
+@pytest.fixture
+def draft():
+    return make_draft()
+
+
+ORIGIN = [("Notebook", "variance_bands"), ("Runs", [f"run-{i}" for i in range(9)]), ("Parameters", ["a = 1"])]
+
+
+def page_of(draft, folder: Path) -> str:
+    """Write a draft and return its page, as a build would make it."""
+    from evalstats.report import page
+
+    draft.write(folder)
+    document = json.loads((folder / "report.json").read_text("utf-8"))
+    drawings = {path.stem: path.read_text("utf-8") for path in (folder / "figures").glob("*.svg")}
+    return page.render(document, drawings, ORIGIN)
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory) -> str:
+    """The page of the draft, drawn once."""
+    return page_of(make_draft(), tmp_path_factory.mktemp("rendered"))
+
+
+@pytest.fixture
+def render(tmp_path):
+    """Return a function that gives the page of a draft."""
+    return lambda draft, name="written": page_of(draft, tmp_path / name)
 
 
 CELLS = {

@@ -1,13 +1,10 @@
 import html.parser
-import json
 import re
 
 import pytest
 
 from evalstats.errors import ReportError
 from evalstats.report import page
-
-ORIGIN = [("Notebook", "variance_bands"), ("Runs", [f"run-{i}" for i in range(9)]), ("Parameters", ["a = 1"])]
 
 
 class Reader(html.parser.HTMLParser):
@@ -25,18 +22,6 @@ class Reader(html.parser.HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
-
-
-@pytest.fixture
-def rendered(draft, tmp_path):
-    return page_of(draft, tmp_path)
-
-
-def page_of(draft, folder):
-    draft.write(folder)
-    document = json.loads((folder / "report.json").read_text())
-    drawings = {path.stem: path.read_text() for path in (folder / "figures").glob("*.svg")}
-    return page.render(document, drawings, ORIGIN)
 
 
 def test_the_page_asks_nothing_of_anyone(rendered):
@@ -63,8 +48,9 @@ def test_the_order_of_the_page(rendered):
         "Provenance",
         "evalstats report verify .",
     ]
-    places = [text.index(part) for part in order]
-    assert places == sorted(places)
+    place = 0
+    for part in order:
+        place = text.index(part, place)
 
 
 def test_the_page_is_navigable(rendered):
@@ -90,14 +76,14 @@ def test_a_long_table_is_folded(rendered):
     assert "<summary>Bands" not in rendered
 
 
-def test_mock_runs_are_announced(draft, tmp_path):
-    assert "Mock runs." not in page_of(draft, tmp_path / "a")
+def test_mock_runs_are_announced(draft, rendered, render):
+    assert "Mock runs." not in rendered
     draft.document()["data"]["contains_mock"] = True
-    assert "Mock runs." in page_of(draft, tmp_path / "b")
+    assert "Mock runs." in render(draft)
 
 
-def test_the_same_report_gives_the_same_page(draft, tmp_path):
-    assert page_of(draft, tmp_path / "a") == page_of(draft, tmp_path / "b")
+def test_the_same_report_gives_the_same_page(draft, rendered, render):
+    assert render(draft) == rendered
 
 
 PAYLOADS = [
@@ -111,15 +97,14 @@ PAYLOADS = [
 ]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_hostile_text_stays_text(hostile, payload, tmp_path):
+def test_hostile_text_stays_text(hostile, render):
+    payload = " ".join(PAYLOADS)
     clean, dirty = (
-        Reader(page_of(hostile(text), tmp_path / name)) for name, text in (("a", "harmless"), ("b", payload))
+        Reader(render(hostile(text), name)) for name, text in (("a", "h" * len(payload)), ("b", payload))
     )
     assert dirty.tags == clean.tags
     assert dirty.attributes == clean.attributes
-    seen = " ".join(dirty.text)
-    assert seen.count(payload) >= 15
+    assert " ".join(dirty.text).count(payload) >= 15
 
 
 def shape(inner):
@@ -152,6 +137,6 @@ def test_only_harmless_attributes_enter_a_page():
 
 def test_a_failure_is_a_page_too():
     facts = {"notebook": "small", "subject": "demo", "status": "failed", "message": "<b>no</b>"}
-    text = page.render_failure(facts, "Traceback <x>\n", ORIGIN)
+    text = page.render_failure(facts, "Traceback <x>\n", [])
     assert "This report was not made" in text and "&lt;b&gt;no" in text and "Traceback &lt;x&gt;" in text
     assert "<script" not in text

@@ -1,6 +1,10 @@
 """Small suites in temporary folders, and runs of them."""
 
+import contextlib
 import json
+import os
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -88,3 +92,24 @@ def trial_of(make_suite, case, go):
         return trial, texts.get("stdout", b""), texts.get("stderr", b"")
 
     return run
+
+
+@pytest.fixture
+def nap():
+    """Return a sleeping time that no other process on this machine uses."""
+    return f"{100 + os.getpid() % 1000}.{time.time_ns() % 10**9:09d}"
+
+
+@pytest.fixture
+def alive():
+    """Return a function that lists the processes whose command line holds a text, zombies aside."""
+
+    def look(needle):
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    found += [int(entry.name)] * (needle.encode() in (entry / "cmdline").read_bytes())
+        return found
+
+    return look

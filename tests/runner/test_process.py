@@ -2,30 +2,11 @@
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 
 from evalstats.contract import Outcome, Status
 from evalstats.runner import process
-
-
-def alive(needle):
-    """Return the processes whose command line holds ``needle``, zombies aside."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and needle.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            pass
-    return found
-
-
-@pytest.fixture
-def nap():
-    """Return a sleeping time that no other process on this machine uses."""
-    return f"{100 + os.getpid() % 1000}.{time.time_ns() % 10**9:09d}"
 
 
 def test_pass_and_fail(make_suite, case, go):
@@ -79,7 +60,7 @@ def test_output_that_is_no_text(trial_of):
     assert stdout == b"\xff\xfe\x00 tail"
 
 
-def test_timeout_of_a_command_that_ignores_being_asked(make_suite, case, go, nap, monkeypatch):
+def test_timeout_of_a_command_that_ignores_being_asked(make_suite, case, go, nap, alive, monkeypatch):
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.3)
     shell = f"trap '' TERM; echo started; sleep {nap} & while :; do sleep {nap}; done"
     started = time.monotonic()
@@ -107,7 +88,7 @@ def test_timeout_gives_time_to_end_well(make_suite, case, go):
     assert ran.blobs.get(trial.artifacts["stdout"]) == b"hello\nbye\n"
 
 
-def test_a_grandchild_does_not_outlive_the_trial(trial_of, nap):
+def test_a_grandchild_does_not_outlive_the_trial(trial_of, nap, alive):
     trial, stdout, _ = trial_of(shell=f"sleep {nap} & echo done")
     assert (trial.passed, trial.leftover_processes, stdout) == (True, 1, b"done\n")
     assert trial.duration_s < 5

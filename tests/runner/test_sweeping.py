@@ -3,10 +3,7 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
-
-import pytest
 
 from evalstats import runner
 from evalstats.contract import Isolation, Outcome
@@ -14,25 +11,7 @@ from evalstats.runner import process, sweeping
 from evalstats.runner.environment import RUN_MARK
 
 
-def alive(needle):
-    """Return the processes whose command line holds ``needle``, zombies aside."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and needle.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            pass
-    return found
-
-
-@pytest.fixture
-def nap():
-    """Return a sleeping time that no other process on this machine uses."""
-    return f"{100 + os.getpid() % 1000}.{time.time_ns() % 10**9:09d}"
-
-
-def test_an_escapee_is_found(trial_of, nap):
+def test_an_escapee_is_found(trial_of, nap, alive):
     trial, _, _ = trial_of(
         shell=f"setsid sh -c 'sleep {nap} & sleep {nap}' & while ! pgrep -f {nap}; do :; done"
     )
@@ -41,7 +20,7 @@ def test_an_escapee_is_found(trial_of, nap):
     assert not alive(nap)
 
 
-def test_an_escapee_of_a_command_that_timed_out_is_found(make_suite, case, go, nap, monkeypatch):
+def test_an_escapee_of_a_command_that_timed_out_is_found(make_suite, case, go, nap, alive, monkeypatch):
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.2)
     shell = f"setsid sleep {nap} & sleep {nap}"
     (trial,) = go(make_suite(case("a", shell=shell, timeout_seconds=0.5))).trials
@@ -49,7 +28,7 @@ def test_an_escapee_of_a_command_that_timed_out_is_found(make_suite, case, go, n
     assert not alive(nap)
 
 
-def test_an_escapee_of_one_trial_does_not_cost_another_its_own(make_suite, case, go, nap):
+def test_an_escapee_of_one_trial_does_not_cost_another_its_own(make_suite, case, go, nap, alive):
     quick = case("quick", shell=f"setsid sleep {nap} & sleep 0.2")
     slow = case(
         "slow",
@@ -64,7 +43,7 @@ def test_an_escapee_of_one_trial_does_not_cost_another_its_own(make_suite, case,
     assert not alive(nap)
 
 
-def test_what_does_not_carry_the_mark_is_left_alone(make_suite, case, go, nap):
+def test_what_does_not_carry_the_mark_is_left_alone(make_suite, case, go, nap, alive):
     bystander = subprocess.Popen(["sleep", nap], start_new_session=True)
     unmarked = f"{nap}1"
     try:
@@ -97,14 +76,14 @@ def test_the_subreaper_is_given_back(tmp_path):
     assert done.stdout.splitlines() == ["subreaper", "[]"]
 
 
-def test_without_a_subreaper_leftovers_are_unknown(make_suite, case, go, nap, monkeypatch):
+def test_without_a_subreaper_leftovers_are_unknown(make_suite, case, go, nap, alive, monkeypatch):
     monkeypatch.setattr(sweeping, "_PR_SET_CHILD_SUBREAPER", -1)  # what a kernel without it answers
     (trial,) = go(make_suite(case("a", shell=f"sleep {nap} & true"))).trials
     assert (trial.isolation, trial.leftover_processes) == (Isolation.KILLPG, None)
     assert not alive(nap)  # it was in the group
 
 
-def test_orphans_of_a_dead_runner_are_killed_by_their_run(nap):
+def test_orphans_of_a_dead_runner_are_killed_by_their_run(nap, alive):
     mine, other = f"{nap}1", f"{nap}2"
     runs = {mine: "run-1", other: "run-10"}
     sleepers = [
@@ -113,9 +92,7 @@ def test_orphans_of_a_dead_runner_are_killed_by_their_run(nap):
     ]
     try:
         assert sweeping.kill_orphans(("run-1", "run-2")) == 0  # they are younger than this process
-        script = (
-            f"from evalstats.runner.sweeping import kill_orphans; print(kill_orphans(('run-1', 'run-2')))"
-        )
+        script = "from evalstats.runner.sweeping import kill_orphans; print(kill_orphans(('run-1', 'run-2')))"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert done.stdout == "1\n"
         assert sleepers[0].wait(5) == -9

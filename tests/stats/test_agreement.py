@@ -66,7 +66,9 @@ def test_published(published, agrees):
     if published["function"] == "krippendorff_alpha":
         agrees(krippendorff_alpha(ratings, metric=published["metric"]), published)
     else:
-        agrees({"fleiss_kappa": fleiss_kappa, "flip_rate": flip_rate}[published["function"]](ratings), published)
+        agrees(
+            {"fleiss_kappa": fleiss_kappa, "flip_rate": flip_rate}[published["function"]](ratings), published
+        )
 
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
@@ -93,7 +95,9 @@ def test_two_categories_have_one_alpha():
     ratings = [[1, 1, nan], [0, 1, 1], [0, 0, 0], [1, 0, nan], [1, 1, 1]]
     nominal = krippendorff_alpha(ratings)
     for metric in ("ordinal", "interval"):
-        assert krippendorff_alpha(ratings, metric=metric).estimate == pytest.approx(nominal.estimate, abs=1e-12)
+        assert krippendorff_alpha(ratings, metric=metric).estimate == pytest.approx(
+            nominal.estimate, abs=1e-12
+        )
 
 
 def test_interval_alpha_does_not_care_for_the_origin():

@@ -122,7 +122,9 @@ def test_what_is_no_table_is_named():
 def test_calibration_of_f():
     rng = np.random.default_rng(20260301)
     groups = np.repeat(range(4), 6)
-    rejected = np.mean([anova_one_way(rng.normal(size=24), groups=groups).p_value < 0.2 for _ in range(DRAWS)])
+    rejected = np.mean(
+        [anova_one_way(rng.normal(size=24), groups=groups).p_value < 0.2 for _ in range(DRAWS)]
+    )
     assert abs(rejected - 0.2) < 3 * sqrt(0.2 * 0.8 / DRAWS)
 
 

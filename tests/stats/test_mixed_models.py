@@ -38,7 +38,7 @@ def test_agrees_with_moments_in_balanced_data():
 def test_survives_a_variance_of_zero():
     # every case has the same mean: the moment estimate is negative, the likelihood ends at 0
     case, trial = mixed_model([0, 1] * 20, cases=np.repeat(range(20), 2))
-    assert isnan(case.estimate) or case.estimate == pytest.approx(0, abs=1e-3)
+    assert isnan(case.estimate) or case.estimate == pytest.approx(0, abs=0.01)
     assert any("statsmodels" in caveat for caveat in case.caveats)
     assert trial.caveats == case.caveats
 

@@ -123,9 +123,9 @@ def test_nan_is_refused(view):
 
 
 @every_view
-@pytest.mark.parametrize("per_case", [3, 20])
+@pytest.mark.parametrize("per_case", [3, 10])
 def test_calibration_covers_over_reruns_of_these_cases(view, per_case):
-    """12 fixed cases around .5, 3 or 20 graded trials each: nominal 80% of .5, for all three views."""
+    """12 fixed cases around .5, 3 or 10 graded trials each: nominal 80% of .5."""
     generator, reps = rng(10), 400
     centres, cases = np.linspace(0.3, 0.7, 12), np.repeat(np.arange(12), per_case)
     hits = 0

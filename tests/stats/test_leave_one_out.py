@@ -5,7 +5,7 @@ from math import inf, isnan, nan, sqrt
 import numpy as np
 import pytest
 
-from evalstats.stats.jackknife import bounded, jackknife
+from evalstats.stats.leave_one_out import bounded, jackknife
 
 KNOWN = {"estimand": "x", "population": "SUPER", "n_trials": 0, "method": "jackknife"}
 LSAT = [576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]

@@ -1,0 +1,208 @@
+"""Whole runs: events, signals, kills, full disks."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evalstats import runner
+from evalstats.errors import UsageError
+from evalstats.journal import journals, read_lines, read_trials
+from evalstats.runner import Options, events
+
+DRIVER = Path(__file__).with_name("drive.py")
+
+
+class Driven:
+    """A runner in a process of its own."""
+
+    def __init__(self, data, suite, *, jobs=2, trials=4, mode="skill-on", ignore_sigint=False, **env):
+        command = [sys.executable, str(DRIVER), str(data), str(suite.path), "r", str(jobs), str(trials), mode]
+        if ignore_sigint:
+            command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
+        env = {**os.environ, "PYTHONPATH": os.getcwd(), **env}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        self.lines = []
+
+    def until(self, event, times=1):
+        """Read events until this one has come so many times."""
+        while times:
+            line = json.loads(self.process.stdout.readline())
+            self.lines.append(line)
+            times -= line.get("event") == event
+        return self
+
+    def end(self):
+        """Wait for the end and return exit code and last line."""
+        self.lines += [json.loads(line) for line in self.process.stdout]
+        self.process.stdout.close()
+        return self.process.wait(20), self.lines[-1] if self.lines else None
+
+
+def keys(data, *run_ids):
+    return [t.key for run_id in run_ids for t in read_trials(data / "runs" / run_id)]
+
+
+def test_events_tell_the_story_in_order(make_suite, case, go):
+    seen = []
+    ran = go(
+        make_suite(case("a", shell="true"), case("b", shell="true")), trials=2, jobs=1, on_event=seen.append
+    )
+    kinds = [type(event).__name__ for event in seen]
+    assert kinds == ["Started", *["TrialStarted", "TrialFinished"] * 4]
+    finished = [event for event in seen if isinstance(event, events.TrialFinished)]
+    assert [(e.done, e.planned) for e in finished] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [e.trial.key for e in finished] == [spec.key for spec in ran.plan.specs]
+    assert ran.result.stopped_by is None
+
+
+def test_a_trial_is_told_only_when_it_is_in_the_journal(make_suite, case, go, tmp_path):
+    def check(event):
+        if isinstance(event, events.TrialFinished):
+            assert event.trial.key in keys(tmp_path / "data", "r")
+
+    go(make_suite(case("a", shell="true")), trials=5, run_id="r", on_event=check)
+
+
+def test_never_more_than_jobs_at_once(make_suite, case, go, tmp_path):
+    running, most = 0, 0
+
+    def count(event):
+        nonlocal running, most
+        running += isinstance(event, events.TrialStarted) - isinstance(event, events.TrialFinished)
+        most = max(most, running)
+
+    go(make_suite(case("a", shell="sleep 0.05")), trials=9, jobs=3, on_event=count)
+    assert (running, most) == (0, 3)
+
+
+def test_both_arms_write_a_folder_each(make_suite, case, go):
+    ran = go(make_suite(case("a", shell="true")), mode="both", trials=3, run_id="r")
+    assert Counter(t.run_id for t in ran.trials) == {"r-skill-on": 3, "r-skill-off": 3}
+    for leg in ("r-skill-on", "r-skill-off"):
+        folder = ran.data / "runs" / leg
+        assert sorted(p.name for p in folder.iterdir()) == [
+            "journal",
+            "manifest.json",
+            "record.json",
+            "suite.json",
+        ]
+        assert (folder / "suite.json").read_bytes() == ran.plan.suite.raw
+    assert [record["arm"] for record in ran.result.records] == ["skill-on", "skill-off"]
+
+
+def test_an_existing_run_is_not_overwritten(make_suite, case, go):
+    suite = make_suite(case("a", shell="true"))
+    go(suite, run_id="r")
+    with pytest.raises(UsageError, match="run r exists; use --resume r or another --run-id"):
+        go(suite, run_id="r")
+
+
+def test_no_jobs_is_no_run(make_suite, case, go):
+    with pytest.raises(UsageError, match="at least 1"):
+        go(make_suite(case("a", shell="true")), jobs=0)
+
+
+def test_an_error_of_the_listener_ends_the_run_and_its_processes(make_suite, case, go, nap, alive):
+    def burst(event):
+        if isinstance(event, events.TrialFinished):
+            raise RuntimeError("listener")
+
+    suite = make_suite(case("quick", shell="sleep 0.1"), case("slow", shell=f"sleep {nap}"))
+    with pytest.raises(RuntimeError, match="listener"):
+        go(suite, jobs=2, on_event=burst)
+    assert not alive(nap)
+
+
+def test_handlers_are_given_back(make_suite, case, go):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    go(make_suite(case("a", shell="true")))
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.parametrize("ignore_sigint", [False, True])
+def test_first_interrupt_drains(make_suite, case, tmp_path, ignore_sigint):
+    data, suite = tmp_path / "data", make_suite(case("a", shell="sleep 0.6"))
+    driven = Driven(data, suite, trials=8, ignore_sigint=ignore_sigint).until("TrialStarted", 2)
+    driven.process.send_signal(signal.SIGINT)
+    code, last = driven.end()
+    assert (code, last) == (130, {"records": 0, "stopped_by": signal.SIGINT})
+    assert {"event": "Draining"} in driven.lines
+    assert [t.passed for t in read_trials(data / "runs/r")] == [True, True]
+    assert Driven(data, suite, jobs=8).end() == (0, {"records": 1, "stopped_by": None})
+    assert len(keys(data, "r")) == 8
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
+def test_second_interrupt_or_term_kills_and_records_nothing_half(
+    make_suite, case, tmp_path, nap, alive, numbers
+):
+    data = tmp_path / "data"
+    suite = make_suite(case("a", shell=f"trap 'exit 1' TERM; sleep {nap} & wait"))
+    driven = Driven(data, suite, trials=4).until("TrialStarted", 2)
+    for number in numbers:
+        driven.process.send_signal(number)
+        driven.until("Draining" if number != numbers[-1] else "Killing")
+    code, last = driven.end()
+    assert (code, last) == (128 + numbers[-1], {"records": 0, "stopped_by": numbers[-1]})
+    assert keys(data, "r") == []
+    assert not alive(nap)
+    assert not (data / "runs/r/record.json").exists()
+
+
+def test_signals_are_heard_among_cases_that_start_nothing(make_suite, case, tmp_path):
+    data, file = tmp_path / "data", {"type": "file_exists", "target": "suite.json"}
+    suite = make_suite(case("a", file, kind="artifact_check"))
+    driven = Driven(data, suite, trials=50_000).until("TrialFinished", 5)
+    driven.process.send_signal(signal.SIGINT)
+    assert driven.end()[0] == 130
+    assert 5 <= len(keys(data, "r")) < 50_000
+
+
+def test_a_run_can_be_killed_at_any_moment(make_suite, case, tmp_path):
+    """Kill -9 at twenty random moments, resume each time: at the end every planned trial is there once."""
+    data, rng = tmp_path / "data", random.Random(20)
+    suite = make_suite(*(case(name, shell="sleep 0.03; echo $EVALSTATS_TRIAL") for name in "abcdefghij"))
+    told = set()
+    for _ in range(20):
+        driven = Driven(data, suite, jobs=4, trials=20, mode="both").until("Started")
+        time.sleep(rng.uniform(0.0, 0.12))
+        driven.process.kill()
+        driven.end()
+        told |= {line["key"] for line in driven.lines if "key" in line}
+    assert Driven(data, suite, jobs=8, mode="both").end()[0] == 0
+    plan = runner.plan(suite, Options(run_id="r", trials=20, mode="both"))
+    recorded = keys(data, "r-skill-on", "r-skill-off")
+    assert sorted(recorded) == sorted(spec.key for spec in plan.specs)
+    lines = [
+        record["key"]
+        for run in plan.runs
+        for path in journals(data / "runs" / run.run_id)
+        for _, record in read_lines(path)[0]
+    ]
+    assert sorted(lines) == sorted(recorded)  # nothing was run again that had been recorded
+    assert told <= set(lines)  # nothing that was told is lost
+    assert not list((data / "runs").glob("*/t"))
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(make_suite, case, tmp_path, nap, alive):
+    data = tmp_path / "data"
+    slow = case("slow", shell=f"test $EVALSTATS_TRIAL_INDEX != 1 || exec sleep {nap}", timeout_seconds=60)
+    suite = make_suite(case("a", shell="true"), slow)
+    code, last = Driven(data, suite, jobs=2, trials=60, FILE_LIMIT="9000").end()
+    assert (code, last["error"]) == (2, "JournalError")
+    assert "is the disk full?" in last["message"] or "cannot be written" in last["message"]
+    assert not alive(nap)
+    kept = keys(data, "r")
+    assert 0 < len(kept) < 120
+    suite.path.with_name("marker").touch()
+    resumed = runner.resume_plan(data, "r")
+    assert {spec.key for spec in resumed.specs}.isdisjoint(kept)
+    assert len(resumed.specs) + len(kept) == 120
