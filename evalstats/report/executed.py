@@ -62,12 +62,13 @@ def scrubbed(text: str, work: Path) -> str:
     """Return ``text`` without the paths, addresses and credentials of this machine."""
     text = _CELL_FILE.sub("<cell>", text)
     root = Path(evalstats.__path__[0]).parent
-    for place, word in (
-        (work, "<work>"),
-        (root, "<evalstats>"),
-        (sys.prefix, "<python>"),
-        (sys.base_prefix, "<python>"),
-    ):
-        text = text.replace(str(place), word)
+    words = {
+        str(work): "<work>",
+        str(root): "<evalstats>",
+        sys.prefix: "<python>",
+        sys.base_prefix: "<python>",
+    }
+    for place in sorted(words, key=len, reverse=True):  # a virtual environment may lie inside the checkout
+        text = text.replace(place, words[place])
     text = _MEMORY.sub("0x…", text)
     return Redactor({})(text.encode("utf-8", "replace")).decode("utf-8", "replace")

@@ -331,3 +331,17 @@ def hostile(bands, series, cases, by_archetype):
         return said
 
     return make
+
+
+@pytest.fixture
+def publish(tmp_path):
+    """Return a function that publishes a small version without running a notebook."""
+    from evalstats.report import bundle
+
+    def make(text: str = "hello", *, status: str = "ok", subject: str = "demo", root: Path | None = None):
+        files = {"report.html": b"<p>" + text.encode(), "report.json": b"{}\n", "tables/t.csv": b"a,b\n1,2\n"}
+        sealed = bundle.seal({"schema": "report-manifest.v1", "status": status, "subject": subject}, files)
+        place = (root or tmp_path / "reports") / "small" / subject
+        return bundle.publish(place, sealed, files, {"host": "here", "duration_s": 1.5})
+
+    return make

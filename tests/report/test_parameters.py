@@ -81,7 +81,8 @@ def test_values_become_what_is_declared(name, given, read):
     ("name", "given"),
     [
         ("level", math.nan), ("level", math.inf), ("level", "nan"), ("level", "inf"), ("level", True),
-        ("level", "high"), ("seed", True), ("seed", 1.0), ("seed", "1.5"), ("seed", 2**53), ("seed", None), ("seed", [1]),
+        ("level", "high"),
+        ("seed", True), ("seed", 1.0), ("seed", "1.5"), ("seed", 2**53), ("seed", None), ("seed", [1]),
         ("loud", 1), ("loud", "maybe"),
         ("suite", 1), ("suite", b"x"), ("suite", Path("x")), ("suite", ("x",)), ("suite", None),
     ],

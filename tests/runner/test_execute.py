@@ -46,6 +46,23 @@ class Driven:
         return self.process.wait(20), self.lines[-1] if self.lines else None
 
 
+@pytest.fixture
+def drive(tmp_path):
+    """Return a function that starts a runner in ``drive.data``; what still runs in the end is killed."""
+    started = []
+
+    def start(suite, **options):
+        started.append(Driven(start.data, suite, **options))
+        return started[-1]
+
+    start.data = tmp_path / "data"
+    yield start
+    for driven in started:
+        driven.process.kill()
+        driven.process.stdout.close()
+        driven.process.wait()
+
+
 def keys(data, *run_ids):
     return [t.key for run_id in run_ids for t in read_trials(data / "runs" / run_id)]
 
@@ -128,56 +145,60 @@ def test_handlers_are_given_back(make_suite, case, go):
 
 
 @pytest.mark.parametrize("ignore_sigint", [False, True])
-def test_first_interrupt_drains(make_suite, case, tmp_path, ignore_sigint):
-    data, suite = tmp_path / "data", make_suite(case("a", shell="sleep 0.6"))
-    driven = Driven(data, suite, trials=8, ignore_sigint=ignore_sigint).until("TrialStarted", 2)
+def test_first_interrupt_drains(drive, make_suite, case, ignore_sigint):
+    data, suite = drive.data, make_suite(case("a", shell="sleep 0.6"))
+    driven = drive(suite, trials=8, ignore_sigint=ignore_sigint).until("TrialStarted", 2)
     driven.process.send_signal(signal.SIGINT)
     code, last = driven.end()
     assert (code, last) == (130, {"records": 0, "stopped_by": signal.SIGINT})
     assert {"event": "Draining"} in driven.lines
     assert [t.passed for t in read_trials(data / "runs/r")] == [True, True]
-    assert Driven(data, suite, jobs=8).end() == (0, {"records": 1, "stopped_by": None})
+    assert drive(suite, jobs=8).end() == (0, {"records": 1, "stopped_by": None})
     assert len(keys(data, "r")) == 8
 
 
-@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)])
+@pytest.mark.parametrize(
+    "answers",
+    [[(signal.SIGINT, "Draining"), (signal.SIGINT, "Killing")], [(signal.SIGTERM, "Killing")]],
+    ids=["twice", "term"],
+)
 def test_second_interrupt_or_term_kills_and_records_nothing_half(
-    make_suite, case, tmp_path, nap, alive, numbers
+    drive, make_suite, case, nap, alive, answers
 ):
-    data = tmp_path / "data"
+    data = drive.data
     suite = make_suite(case("a", shell=f"trap 'exit 1' TERM; sleep {nap} & wait"))
-    driven = Driven(data, suite, trials=4).until("TrialStarted", 2)
-    for number in numbers:
+    driven = drive(suite, trials=4).until("TrialStarted", 2)
+    for number, answer in answers:
         driven.process.send_signal(number)
-        driven.until("Draining" if number != numbers[-1] else "Killing")
+        driven.until(answer)
     code, last = driven.end()
-    assert (code, last) == (128 + numbers[-1], {"records": 0, "stopped_by": numbers[-1]})
+    assert (code, last) == (128 + answers[-1][0], {"records": 0, "stopped_by": answers[-1][0]})
     assert keys(data, "r") == []
     assert not alive(nap)
     assert not (data / "runs/r/record.json").exists()
 
 
-def test_signals_are_heard_among_cases_that_start_nothing(make_suite, case, tmp_path):
-    data, file = tmp_path / "data", {"type": "file_exists", "target": "suite.json"}
+def test_signals_are_heard_among_cases_that_start_nothing(drive, make_suite, case):
+    data, file = drive.data, {"type": "file_exists", "target": "suite.json"}
     suite = make_suite(case("a", file, kind="artifact_check"))
-    driven = Driven(data, suite, trials=50_000).until("TrialFinished", 5)
+    driven = drive(suite, trials=50_000).until("TrialFinished", 5)
     driven.process.send_signal(signal.SIGINT)
     assert driven.end()[0] == 130
     assert 5 <= len(keys(data, "r")) < 50_000
 
 
-def test_a_run_can_be_killed_at_any_moment(make_suite, case, tmp_path):
+def test_a_run_can_be_killed_at_any_moment(drive, make_suite, case):
     """Kill -9 at twenty random moments, resume each time: at the end every planned trial is there once."""
-    data, rng = tmp_path / "data", random.Random(20)
+    data, rng = drive.data, random.Random(20)
     suite = make_suite(*(case(name, shell="sleep 0.03; echo $EVALSTATS_TRIAL") for name in "abcdefghij"))
     told = set()
     for _ in range(20):
-        driven = Driven(data, suite, jobs=4, trials=20, mode="both").until("Started")
+        driven = drive(suite, jobs=4, trials=20, mode="both").until("Started")
         time.sleep(rng.uniform(0.0, 0.12))
         driven.process.kill()
         driven.end()
         told |= {line["key"] for line in driven.lines if "key" in line}
-    assert Driven(data, suite, jobs=8, mode="both").end()[0] == 0
+    assert drive(suite, jobs=8, mode="both").end()[0] == 0
     plan = runner.plan(suite, Options(run_id="r", trials=20, mode="both"))
     recorded = keys(data, "r-skill-on", "r-skill-off")
     assert sorted(recorded) == sorted(spec.key for spec in plan.specs)
@@ -192,17 +213,30 @@ def test_a_run_can_be_killed_at_any_moment(make_suite, case, tmp_path):
     assert not list((data / "runs").glob("*/t"))
 
 
-def test_a_full_disk_stops_the_run_and_loses_nothing(make_suite, case, tmp_path, nap, alive):
-    data = tmp_path / "data"
+def test_a_full_disk_stops_the_run_and_loses_nothing(drive, make_suite, case, nap, alive):
+    data = drive.data
     slow = case("slow", shell=f"test $EVALSTATS_TRIAL_INDEX != 1 || exec sleep {nap}", timeout_seconds=60)
     suite = make_suite(case("a", shell="true"), slow)
-    code, last = Driven(data, suite, jobs=2, trials=60, FILE_LIMIT="9000").end()
+    code, last = drive(suite, jobs=2, trials=60, FILE_LIMIT="9000").end()
     assert (code, last["error"]) == (2, "JournalError")
     assert "is the disk full?" in last["message"] or "cannot be written" in last["message"]
     assert not alive(nap)
     kept = keys(data, "r")
     assert 0 < len(kept) < 120
-    suite.path.with_name("marker").touch()
     resumed = runner.resume_plan(data, "r")
     assert {spec.key for spec in resumed.specs}.isdisjoint(kept)
     assert len(resumed.specs) + len(kept) == 120
+
+
+def test_a_resumed_run_ends_what_its_dead_runner_left(drive, make_suite, case, nap, alive):
+    suite = make_suite(case("a", shell=f"if mkdir once; then setsid sleep {nap} & sleep {nap}; fi"))
+    driven = drive(suite, jobs=1, trials=1).until("TrialStarted")
+    while len(alive(nap)) < 3:  # the shell and both sleepers
+        time.sleep(0.02)
+    driven.process.kill()
+    driven.end()
+    assert len(alive(nap)) == 3
+    resumed = drive(suite, jobs=1)
+    assert resumed.end() == (0, {"records": 1, "stopped_by": None})
+    assert resumed.lines[0] == {"event": "Started", "orphans": 3}
+    assert not alive(nap)

@@ -29,10 +29,7 @@ def test_a_record_is_valid_and_scored(make_suite, case, go):
     kept = ("id", "status", "score", "archetype", "trials", "usable", "passes", "pass_rate")
     assert [first[name] for name in kept] == ["part", "fail", 2 / 3, "A1", 2, 2, 0, 0.0]
     assert first["duration_ms"] > 0
-    assert first["diagnostics"] == [
-        "stdout holds the expected text",
-        "stdout lacks the expected text",
-    ]
+    assert "stdout lacks the expected text" in first["diagnostics"]
     assert (record["arm"], record["axis"], record["seed"]) == ("skill-on", "skill", 3)
     for name in ("registry_version", "model", "judge_model", "cost", "tokens"):
         assert record[name] is None

@@ -12,9 +12,8 @@ from evalstats.runner.environment import RUN_MARK
 
 
 def test_an_escapee_is_found(trial_of, nap, alive):
-    trial, _, _ = trial_of(
-        shell=f"setsid sh -c 'sleep {nap} & sleep {nap}' & while ! pgrep -f {nap}; do :; done"
-    )
+    inside = f"sleep {nap} & sleep {nap} & touch $TMPDIR/up; wait"
+    trial, _, _ = trial_of(shell=f"setsid sh -c '{inside}' & until test -e $TMPDIR/up; do sleep 0.01; done")
     assert (trial.passed, trial.isolation) == (True, Isolation.SUBREAPER)
     assert trial.leftover_processes == 3  # the shell in its own session, and its two sleepers
     assert not alive(nap)

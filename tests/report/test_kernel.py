@@ -1,0 +1,87 @@
+import os
+import time
+
+import pytest
+
+from evalstats.report import kernel
+from evalstats.report.kernel import Limits, Outcome
+
+
+@pytest.fixture
+def run(write_notebook, tmp_path):
+    def go(source, **limits):
+        work = tmp_path / "work"
+        work.mkdir()
+        path = write_notebook(parameters="x = 1", work=source, save=None)
+        return kernel.run(path.read_bytes(), {"x": 2}, work, Limits(**limits)), work
+
+    return go
+
+
+def processes_in(work):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/cwd").startswith(str(work)):
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def gone(work, seconds=8):
+    deadline = time.monotonic() + seconds
+    while processes_in(work) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not processes_in(work)
+
+
+def test_the_notebook_runs_in_a_world_of_its_own(run, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-for-notebooks")
+    monkeypatch.setenv("SOMETHING_ELSE", "1")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    source = (
+        "import os, sys, time, json\n"
+        "json.dump([sorted(os.environ), os.getcwd(), os.environ['HOME'], time.tzname[0], x, sys.executable],"
+        " open('seen.json', 'w'))"
+    )
+    outcome, work = run(source)
+    assert outcome == Outcome(status="ok")
+    import json
+    import sys
+
+    names, folder, home, zone, x, python = json.loads((work / "seen.json").read_text())
+    assert not {"ANTHROPIC_API_KEY", "SOMETHING_ELSE"} & set(names)
+    assert (folder, home, zone, x, python) == (str(work), str(work / "home"), "UTC", 2, sys.executable)
+    assert gone(work)
+
+
+def test_a_cell_that_raises_is_named(run):
+    outcome, work = run("def deep():\n    raise ValueError('first line\\nthe reason')\ndeep()")
+    assert (outcome.status, outcome.cell, outcome.message) == ("failed", 3, "ValueError: the reason")
+    assert "in deep()" in outcome.traceback and "\x1b" not in outcome.traceback
+    assert gone(work)
+
+
+def test_a_dead_kernel_is_told_from_a_failure(run):
+    outcome, work = run("print('before', flush=True)\nimport os\nos._exit(3)")
+    assert outcome == Outcome(status="dead-kernel", message="the kernel died")
+    assert gone(work)
+
+
+def test_a_cell_that_never_ends(run):
+    outcome, work = run("import time\ntime.sleep(600)", cell_seconds=1)
+    assert outcome == Outcome(status="timeout", message="a cell took longer than 1 s")
+    assert gone(work)
+
+
+def test_a_notebook_that_never_ends_is_ended_with_its_children(run):
+    source = (
+        "import subprocess, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "subprocess.Popen(['sleep', '600'], start_new_session=True).wait()"
+    )
+    started = time.monotonic()
+    outcome, work = run(source, total_seconds=8)
+    assert outcome == Outcome(status="timeout", message="took longer than 8 s")
+    assert time.monotonic() - started < 20
+    assert gone(work)
