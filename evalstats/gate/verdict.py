@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from evalstats import contract
 from evalstats.contract import GateVerdict
 from evalstats.errors import Problem, ReportError, SuiteError, UsageError
 from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, NO_VALUE, Point, history, points
-from evalstats.report import resolve
+from evalstats.report import resolve, verify
 from evalstats.stats.decisions import Decision, Rule, three_verdict
 
 EXIT_CODES = {
@@ -120,7 +121,7 @@ def _refusals(
     if any(point.identity != candidate[0].identity for point in candidate):
         found.append("the candidate's runs differ in identity: they are not looks at one thing")
     unit, need = policy["history"].get("unit", "run"), policy["history"]["minimum"]
-    have = len({point.night for point in past}) if unit == "night" else len(past)
+    have = len(_history_values(past, policy))
     if have < need:
         found.append(f"the history holds {have} {unit}(s) of the same identity, the policy asks for {need}")
     return found
@@ -156,7 +157,7 @@ def _judged(
         power=policy.get("power", 0.80),
         looks=policy.get("reruns", DEFAULT_RERUNS),
     )
-    before = [p.value for p in past if p.value is not None]
+    before = _history_values(past, policy)
     if max(before) == min(before):
         return _cannot(
             base, ["the history does not vary at all: a repeated answer is not a measured noise", *cuts]
@@ -176,6 +177,16 @@ def _judged(
         runs_needed=max(rule.looks - len(new), 0) if verdict is GateVerdict.INCONCLUSIVE else 0,
         **base,
     )
+
+
+def _history_values(past: list[Point], policy: dict[str, Any]) -> list[float]:
+    """Return one value per independent unit: a run, or the mean of the runs of one night, which share it."""
+    by_unit: dict[str, list[float]] = {}
+    for point in past:
+        unit = point.night if policy["history"].get("unit") == "night" else point.group_id
+        if point.value is not None:
+            by_unit.setdefault(unit, []).append(point.value)
+    return [fmean(values) for values in by_unit.values()]
 
 
 def _worded(decision: Decision, best: Decision, rule: Rule, looks: int) -> tuple[GateVerdict, list[str]]:
@@ -214,6 +225,11 @@ def sentences(result: GateResult) -> list[str]:
 def judge(reports: Path, reference: str, policy: Path, *, reruns: int = 1) -> GateResult:
     """Read a report version and a policy, decide, and name the exact bytes the decision stands on."""
     bundle = resolve(reports, reference)
+    altered = verify(bundle)
+    if altered:
+        raise ReportError(
+            f"the report is not what was published: {altered[0]}; nothing was judged", path=bundle
+        )
     result = decide(read_report(bundle), read_policy(policy), reruns=reruns)
     return replace(
         result,

@@ -163,6 +163,7 @@ def _execute(job: Mapping[str, Any]) -> Outcome:
             EXECUTED,
             parameters=job["parameters"],
             kernel_name=_KERNEL,
+            language="python",
             progress_bar=False,
             start_timeout=_START_SECONDS,
             execution_timeout=job["cell_seconds"],

@@ -115,9 +115,9 @@ def _value(row: dict[str, Any], write: Any) -> str:
     )
 
 
-def band_text(series: pd.DataFrame, level: float) -> list[str]:
+def band_text(case_runs: pd.DataFrame, level: float) -> list[str]:
     """Return the paragraphs above the run chart."""
-    runs, nights = series["group_id"].nunique(), series["started_at"].dt.date.nunique()
+    runs, nights = case_runs["group_id"].nunique(), case_runs["created_at"].dt.date.nunique()
     texts = [
         "The band is a prediction for these very cases, run again. A run outside it is a reason to look, not yet"
         f" a regression: {tables.percent(1 - level)} of unchanged runs fall outside by themselves.",

@@ -111,7 +111,7 @@ async def _executed(
         )
         return await execute(command, place.sweeper)
     finally:
-        if not place.scratch.close(scratch):
+        if not (place.sweeper.is_alone() and place.scratch.close(scratch)):
             await asyncio.to_thread(remove_tree, scratch)
 
 

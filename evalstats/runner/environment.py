@@ -29,7 +29,8 @@ TRIAL_MARK = "EVALSTATS_TRIAL"
 _HOME = "/home"
 _TEMPORARY = "/tmp"
 _MADE = (_HOME, _TEMPORARY)
-_PRIVATE_FOLDER = stat.S_IFDIR | 0o700
+_PRIVATE_FOLDER, _PRIVATE_FILE = stat.S_IFDIR | 0o700, stat.S_IFREG | 0o600
+OUTPUTS = {"stdout", "stderr", "stdin"}
 _PRIVATE = {
     "HOME": _HOME,
     "TMPDIR": _TEMPORARY,
@@ -100,7 +101,11 @@ class Environment:
 
 
 class Scratch:
-    """The private folders of trials. One that a trial left as it was is handed on: cheaper than a new one."""
+    """The private folders of trials, and the files of their output.
+
+    What a trial left as it was is handed on to the next: a new inode for each trial costs more than all the
+    rest of starting it, as file systems are slow to take back what was just deleted.
+    """
 
     def __init__(self) -> None:
         self._untouched: list[str] = []
@@ -115,7 +120,7 @@ class Scratch:
             os.mkdir(folder + below, 0o700)
 
     def close(self, folder: str) -> bool:
-        """Take ``folder`` back if nothing was changed in it; return False when it has to be removed."""
+        """Take ``folder`` back if nothing in it is changed; return False when it has to be removed."""
         if not _is_untouched(folder):
             return False
         self._untouched.append(folder)
@@ -123,13 +128,21 @@ class Scratch:
 
 
 def _is_untouched(folder: str) -> bool:
+    """Return whether there is nothing but empty private folders and plain files of output."""
     try:
-        return len(os.listdir(folder)) == len(_MADE) and all(
-            os.lstat(folder + below).st_mode == _PRIVATE_FOLDER and not os.listdir(folder + below)
-            for below in _MADE
+        outputs = set(os.listdir(folder)) - {below[1:] for below in _MADE}
+        return (
+            outputs <= OUTPUTS
+            and all(_is_plain(os.lstat(f"{folder}/{name}")) for name in outputs)
+            and all(os.lstat(folder + below).st_mode == _PRIVATE_FOLDER for below in _MADE)
+            and not any(os.listdir(folder + below) for below in _MADE)
         )
     except OSError:
         return False
+
+
+def _is_plain(file: os.stat_result) -> bool:
+    return file.st_mode == _PRIVATE_FILE and file.st_nlink == 1
 
 
 def remove_tree(folder: str) -> None:

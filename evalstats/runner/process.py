@@ -23,7 +23,7 @@ from evalstats.runner.sweeping import Sweeper
 OUTPUT_CAP = 10_000_000  # bytes a stream
 GRACE_SECONDS = 2.0
 TICK_SECONDS = 0.2  # how often the size of the output is looked at
-_FILE = os.O_RDWR | os.O_APPEND
+_FILE = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +72,10 @@ def _start(
     command: Command, files: dict[str, int], sweeper: Sweeper
 ) -> tuple[subprocess.Popen[bytes], asyncio.Future[float]]:
     for name in ("stdout", "stderr"):
-        files[name] = _unnamed_file(command.scratch)
+        files[name] = os.open(f"{command.scratch}/{name}", _FILE, 0o600)
     stdin = subprocess.DEVNULL
     if command.stdin is not None:
-        stdin = files["stdin"] = _unnamed_file(command.scratch)
+        stdin = files["stdin"] = os.open(f"{command.scratch}/stdin", _FILE, 0o600)
         _fill(stdin, command.stdin.encode())
     child = subprocess.Popen(
         command.argv,
@@ -95,17 +95,6 @@ def _start(
         child.wait()
         sweeper.forget(child.pid)
         raise
-
-
-def _unnamed_file(folder: str) -> int:
-    """Open a file without a name: it goes with its last user, even when we are killed."""
-    try:
-        return os.open(folder, _FILE | os.O_TMPFILE, 0o600)
-    except OSError:  # the file system knows no such files
-        path = f"{folder}/output"
-        descriptor = os.open(path, _FILE | os.O_CREAT | os.O_EXCL, 0o600)
-        os.unlink(path)
-        return descriptor
 
 
 @functools.lru_cache(maxsize=256)

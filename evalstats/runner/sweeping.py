@@ -74,6 +74,10 @@ class Sweeper:
             found.update(pid for pid in left if ended_alone or _group(pid) != child.pid)
         return None if self.isolation is Isolation.KILLPG else len(found)
 
+    def is_alone(self) -> bool:
+        """Return whether nothing runs but known commands: then no stranger holds a file of an ended trial."""
+        return self.isolation is Isolation.SUBREAPER and self._leaders.issuperset(_children())
+
     def _left(self, mark: str) -> list[int]:
         """Return the living adopted children that carry the mark; reap adopted ones that have died."""
         if self.isolation is Isolation.KILLPG:

@@ -42,7 +42,7 @@ class ChangePoint:
 
     Examples
     --------
-    >>> change_points([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9])[0].after
+    >>> e_divisive([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9])[0].after
     2.0
     """
 
@@ -52,7 +52,7 @@ class ChangePoint:
     p_value: float
 
 
-def change_points(values: ArrayLike, *, alpha: float = 0.05) -> list[ChangePoint]:
+def e_divisive(values: ArrayLike, *, alpha: float = 0.05) -> list[ChangePoint]:
     """When did the level change? E-divisive splits, each confirmed by a t test.
 
     Parameters
@@ -79,7 +79,7 @@ def change_points(values: ArrayLike, *, alpha: float = 0.05) -> list[ChangePoint
 
     Examples
     --------
-    >>> [found.index for found in change_points([5.0, 5.1, 4.9, 5.0, 3.0, 3.1, 2.9, 3.0])]
+    >>> [found.index for found in e_divisive([5.0, 5.1, 4.9, 5.0, 3.0, 3.1, 2.9, 3.0])]
     [4]
     """
     series = check_scores(values)

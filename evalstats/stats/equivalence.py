@@ -26,6 +26,8 @@ from scipy.special import stdtr
 from evalstats.stats.means import MeanError, mean_error
 from evalstats.stats.results import FloatArray, Test, check_scores
 
+ROUNDED = 12  # decimals of a difference; what lies behind is rounding, not variance
+
 
 def tost(
     candidate: ArrayLike, baseline: ArrayLike, *, margin: float, clusters: ArrayLike | None = None
@@ -125,7 +127,7 @@ def _paired(candidate: ArrayLike, baseline: ArrayLike) -> FloatArray:
     new, old = check_scores(candidate), check_scores(baseline)
     if new.size != old.size:
         raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
-    return new - old
+    return (new - old).round(ROUNDED)
 
 
 def _check_margin(margin: float) -> None:

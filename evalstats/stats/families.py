@@ -38,6 +38,7 @@ from evalstats.stats.results import (
     t_quantile,
 )
 
+ROUNDED = 12  # decimals of a deviation; what lies behind is rounding, not variance
 MIN_GROUPS = 4  # Morris's factor k - 3 leaves nothing to shrink by below
 
 
@@ -141,7 +142,8 @@ def group_means(scores: ArrayLike, *, groups: ArrayLike, level: float = 0.95) ->
     sizes = np.bincount(codes)
     means = np.bincount(codes, weights=values) / sizes
     df = values.size - sizes.size
-    variance = float(((values - means[codes]) ** 2).sum()) / df if df > 0 else nan
+    deviations = (values - means[codes]).round(ROUNDED)
+    variance = float((deviations**2).sum()) / df if df > 0 else nan
     pooled = _Pooled(variance, df, check_level(level))
     labels = (str(name) for name in np.unique(names))
     return {

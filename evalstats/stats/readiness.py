@@ -98,7 +98,7 @@ class Readiness:
     more_runs: int | None
 
 
-def readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) -> Readiness:
+def gate_readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) -> Readiness:
     """May this suite block? READY when even the upper bound of its spread lets the gate see the margin.
 
     Parameters
@@ -129,7 +129,7 @@ def readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) -> Re
     Examples
     --------
     >>> runs = [0.80, 0.81, 0.79, 0.80, 0.81, 0.80, 0.79, 0.80, 0.81, 0.80]
-    >>> found = readiness(Evidence(history=runs, days=range(10)), Rule(margin=0.05))
+    >>> found = gate_readiness(Evidence(history=runs, days=range(10)), Rule(margin=0.05))
     >>> found.state, round(found.detectable, 4)
     ('READY', 0.0283)
     """
@@ -194,7 +194,7 @@ def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, confidence
 
     Notes
     -----
-    Assumes what `readiness` does.
+    Assumes what `gate_readiness` does.
 
     References
     ----------

@@ -288,7 +288,7 @@ def write_notebook(tmp_path):
                 }
                 for key, source in sources.items()
             ],
-            "metadata": {"kernelspec": {"display_name": "x", "language": "python", "name": "nowhere"}},
+            "metadata": {},  # says nothing of a kernel: the build brings its own
             "nbformat": 4,
             "nbformat_minor": 5,
         }

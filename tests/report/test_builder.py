@@ -145,9 +145,10 @@ def add_run(folder, night, arm, visibility):
     suite = {"id": "demo", "path": "evals/demo/suite.json", "tier": "headless", "visibility": visibility}
     manifest = {
         "run_id": run_id, "group_id": f"eval-{night:02d}", "suite": {**suite, "sha256": "1" * 64, "hashes": digests},
-        "case_hashes": {f"c{i}": "6" * 64 for i in range(8)}, "seed": night, "arm": arm,
-        "axis": "skill", "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9", "cli_version": "0.1.0",
-        "model": "m1", "judge_model": None, "is_mock": False, "runtime": {"name": "shell"}, "trials_per_case": 3,
+        "case_hashes": {f"c{i}": "6" * 64 for i in range(8)}, "seed": night, "arm": arm, "axis": "skill",
+        "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9",
+        "cli_version": "0.1.0", "model": "m1", "judge_model": None, "is_mock": False,
+        "runtime": {"name": "shell"}, "trials_per_case": 3,
     }  # fmt: skip
     journal = folder / run_id / "journal" / "host-1-1.jsonl"
     journal.parent.mkdir(parents=True)

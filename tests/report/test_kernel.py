@@ -1,4 +1,7 @@
+import json
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -47,9 +50,6 @@ def test_the_notebook_runs_in_a_world_of_its_own(run, monkeypatch):
     )
     outcome, work = run(source)
     assert outcome == Outcome(status="ok")
-    import json
-    import sys
-
     names, folder, home, zone, x, python = json.loads((work / "seen.json").read_text())
     assert not {"ANTHROPIC_API_KEY", "SOMETHING_ELSE"} & set(names)
     assert (folder, home, zone, x, python) == (str(work), str(work / "home"), "UTC", 2, sys.executable)
@@ -84,4 +84,24 @@ def test_a_notebook_that_never_ends_is_ended_with_its_children(run):
     outcome, work = run(source, total_seconds=8)
     assert outcome == Outcome(status="timeout", message="took longer than 8 s")
     assert time.monotonic() - started < 20
+    assert gone(work)
+
+
+def test_a_killed_builder_leaves_nothing_running(write_notebook, tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    path = write_notebook(
+        parameters="x = 1", work="open('started', 'w').close()\nimport time\ntime.sleep(600)", save=None
+    )
+    code = (
+        "from pathlib import Path; from evalstats.report import kernel;"
+        f"kernel.run(Path({str(path)!r}).read_bytes(), {{}}, Path({str(work)!r}), kernel.Limits())"
+    )
+    builder = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 60
+    while not (work / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (work / "started").exists() and processes_in(work)
+    builder.kill()
+    builder.wait()
     assert gone(work)

@@ -75,23 +75,43 @@ def test_secrets_reach_neither_the_trial_nor_any_file(make_suite, case, go, monk
     )
 
 
-def test_home_is_fresh_for_each_trial_even_when_one_is_handed_on(make_suite, case, go):
-    look = "ls -A $HOME $TMPDIR $TMPDIR/.. | grep -v / | sort | uniq; echo $HOME; touch $HOME/$EVALSTATS_MESS"
-    clean = case("clean", shell=look.replace("touch $HOME/$EVALSTATS_MESS", "true"))
-    messy = case("messy", shell=look.replace("$EVALSTATS_MESS", "mess"))
-    locked = case(
-        "locked", shell="mkdir -p $HOME/a/b && touch $HOME/a/b/c && chmod -R a-w $HOME/a; echo $HOME"
-    )
-    moved = case("moved", shell="rmdir $TMPDIR && ln -s / $TMPDIR; echo $HOME")
-    ran = go(make_suite(clean, messy, locked, moved), trials=4, jobs=1)
-    homes = set()
+MESSES = {
+    "none": "true",
+    "output": "echo much; echo more >&2",
+    "file": "touch $HOME/mess",
+    "hidden": "touch $TMPDIR/.mess",
+    "beside": "touch $TMPDIR/../mess",
+    "locked": "mkdir -p $HOME/a/b && touch $HOME/a/b/c && chmod 0 $HOME/a/b $HOME/a",
+    "mode": "chmod 755 $HOME",
+    "folder": "rmdir $TMPDIR && ln -s / $TMPDIR",
+    "link": "rm $TMPDIR/../stderr && ln -s $PWD/precious $TMPDIR/../stderr",
+    "hardlink": "ln -f $PWD/precious $TMPDIR/../stderr",
+}
+
+
+@pytest.mark.parametrize("mess", MESSES)
+def test_home_is_fresh_whatever_the_last_trial_did(make_suite, case, go, mess):
+    shell = f"ls -AR $HOME $TMPDIR; stat -c %a $HOME $TMPDIR; pwd -P >&2; {MESSES[mess]}"
+    suite = make_suite(case("a", shell=shell))
+    precious = suite.folder / "precious"
+    precious.write_text("do not lose\n")
+    precious.chmod(0o600)
+    ran = go(suite, trials=4, jobs=1, run_id="r")
     for trial in ran.trials:
-        *seen, home = ran.blobs.get(trial.artifacts["stdout"]).decode().split()
-        assert seen == ([] if trial.case_id in ("locked", "moved") else ["home", "tmp"])
-        homes.add(home)
-    assert len(homes) == len(ran.trials) == 16
-    assert not [home for home in homes if os.path.exists(home)]
-    assert os.path.isdir("/etc")
+        home = f"{ran.data}/runs/r/t/{trial.key[:12]}"
+        seen = ran.blobs.get(trial.artifacts["stdout"]).decode()
+        assert seen.removesuffix("much\n") == f"{home}/home:\n\n{home}/tmp:\n700\n700\n"
+    assert precious.read_text() == "do not lose\n"
+    assert not (ran.data / "runs/r/t").exists()
+
+
+def test_a_stranger_cannot_write_into_the_output_of_a_later_trial(make_suite, case, go):
+    first = "(setsid env -i sh -c 'sleep 0.6; echo late' &)"
+    shell = f"if test $EVALSTATS_TRIAL_INDEX = 1; then {first}; else sleep 0.4; echo mine; fi"
+
+    ran = go(make_suite(case("a", shell=shell), trials={"order": "blocked"}), trials=4, jobs=1)
+    out = [ran.blobs.get(t.artifacts["stdout"]) for t in ran.trials if t.artifacts]
+    assert out == [b"mine\n"] * 3
 
 
 @pytest.mark.parametrize("name", PRIVATE)

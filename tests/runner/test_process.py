@@ -147,12 +147,6 @@ def test_what_cannot_start_is_not_the_subjects_fault(trial_of, inputs, reason, e
     assert (trial.reason, trial.error_class) == (reason, error_class)
 
 
-def test_a_file_system_without_unnamed_files(trial_of, monkeypatch):
-    monkeypatch.setattr(process.os, "O_TMPFILE", os.O_WRONLY | os.O_DIRECTORY | os.O_CREAT)
-    trial, stdout, stderr = trial_of(shell="cat; echo err >&2; ls -A $TMPDIR/..", stdin="in\n")
-    assert (trial.passed, stdout, stderr) == (True, b"in\nhome\ntmp\n", b"err\n")
-
-
 def test_nothing_stays_open(make_suite, case, go):
     suite = make_suite(
         case("a", shell="true"), case("b", argv=["no-such-program-here"]), case("c", shell="sleep 9 &")

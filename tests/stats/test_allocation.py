@@ -14,8 +14,12 @@ SPREAD = Spread(case=0.04, trial=0.16, judge=0.02)
 
 def test_published(published):
     icc, ratio = float(published["icc"]), float(published["cost_ratio"])
-    found = best_allocation(Spread(case=icc, trial=1 - icc), Costs(case=ratio, trial=1.0), ONE_ARM)
-    assert found.trials == pytest.approx(float(published["trials"]), abs=0.005)
+    spread, costs = Spread(case=icc, trial=1 - icc), Costs(case=ratio, trial=1.0)
+    if published["function"] == "cheapest_plan":  # an effect so small that whole cases do not matter
+        assert cheapest_plan(0.001, spread, costs, ONE_ARM).trials == int(published["trials"])
+    else:
+        found = best_allocation(spread, costs, ONE_ARM)
+        assert found.trials == pytest.approx(float(published["trials"]), abs=0.005)
 
 
 @pytest.mark.parametrize("study", [ONE_ARM, PAIRED])

@@ -16,6 +16,9 @@ def test_published(published, agrees):
     level = float(published.pop("level"))
     if published["function"] == "median_rank":
         assert median_rank(int(published["n"]), level) == int(published["rank"])
+    elif published["function"] == "cost_ratio":
+        arms = (np.exp([float(x) for x in published[name].split()]) for name in ("values", "baseline"))
+        agrees(cost_ratio(*arms, level=level), published)
     else:
         agrees(exact_median([float(x) for x in published["values"].split()], level=level), published)
 

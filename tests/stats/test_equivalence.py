@@ -67,6 +67,11 @@ def test_without_a_standard_error_nothing_is_shown(method, differences, why):
 
 
 @either
+def test_rounding_is_not_variance(method):
+    assert isnan(method([0.4, 0.7, 0.9], [0.3, 0.6, 0.8], margin=0.2).p_value)
+
+
+@either
 def test_one_cluster_shows_nothing(method):
     record = method([0.1, 0.2, 0.3], [0, 0, 0], margin=1, clusters=[7, 7, 7])
     assert isnan(record.p_value) and record.caveats == ("one cluster: no variance between clusters",)

@@ -12,6 +12,10 @@ SMALL = World(cases=10, trials=3, mean=0.6, effect=0.2)
 
 
 def test_published(published):
+    if published["function"] == "legacy_gate":
+        history = [float(lift) for lift in published["history"].split()]
+        assert legacy_gate(history, float(published["lift"])).blocks == bool(int(published["blocks"]))
+        return
     world = World(
         cases=int(published["cases"]),
         trials=3,

@@ -10,6 +10,16 @@ from evalstats.stats.power import simulated_power
 from evalstats.stats.worlds import World
 
 
+def test_published(published):
+    """Many expectations make scores normal: the world of the textbook."""
+    size, n = float(published["effect_size"]), int(published["cases"])
+    effect = size * sqrt(2 * 0.25 / 1000)
+    world = World(cases=n, mean=0.5 - effect / 2, effect=effect, correlation=0.0, expectations=1000)
+    found = simulated_power(world, rng=np.random.default_rng(1), reps=1_500).estimate
+    power = float(published["power"])
+    assert abs(found - power) < 3 * sqrt(power * (1 - power) / 1_500)
+
+
 def test_same_rng_same_power():
     world = World(cases=10, trials=3, effect=0.3)
     first, second, other = (

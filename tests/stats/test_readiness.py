@@ -10,8 +10,8 @@ from evalstats.stats.readiness import (
     HYSTERESIS,
     Evidence,
     blocking_curve,
+    gate_readiness,
     largest_ready_spread,
-    readiness,
     spread_upper_bound,
 )
 
@@ -26,18 +26,24 @@ def runs(spread, n=10, centre=80.0):
 
 def judged(history, rule=RULE, **known):
     days = known.pop("days", range(len(history)))
-    return readiness(Evidence(history=history, days=days, **known), rule)
+    return gate_readiness(Evidence(history=history, days=days, **known), rule)
 
 
 def test_published(published):
-    n, confidence = int(published["n_runs"]), float(published["confidence"])
+    n, expected = int(published["n_runs"]), published["expected"]
+    known = {name: float(published[name]) for name in ("confidence", "spread", "drop") if name in published}
+    rule, reruns = Rule(margin=float(published.get("margin", 5))), int(published.get("reruns", 1))
+    if published["function"] == "gate_readiness":
+        assert judged(runs(known["spread"], n), rule, reruns=reruns).state == expected
+        return
     if published["function"] == "spread_upper_bound":
-        found = spread_upper_bound(1.0, n, confidence=confidence)
+        found = spread_upper_bound(1.0, n, confidence=known["confidence"])
+    elif published["function"] == "blocking_curve":
+        found = blocking_curve([known["drop"]], known["spread"], n, rule, reruns=reruns)[0]
     else:
-        rule = Rule(margin=float(published["margin"]))
-        found = largest_ready_spread(n, rule, reruns=int(published["reruns"]), confidence=confidence)
-    decimals = len(published["expected"].partition(".")[2])
-    assert abs(found - float(published["expected"])) <= 0.51 * 10**-decimals
+        found = largest_ready_spread(n, rule, reruns=reruns, confidence=known["confidence"])
+    decimals = len(expected.partition(".")[2])
+    assert abs(found - float(expected)) <= 0.51 * 10**-decimals
 
 
 def test_ready_up_to_the_largest_spread():

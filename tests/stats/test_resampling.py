@@ -15,7 +15,8 @@ from evalstats.stats.resampling import (
 
 LSAT = [576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]
 GPA = [3.39, 3.30, 2.81, 3.03, 3.44, 3.07, 3.00, 3.43, 3.36, 3.13, 3.12, 2.74, 2.76, 2.88, 2.96]
-MICE = [94, 197, 16, 38, 99, 141, 23]
+TREATED, CONTROL = [94, 197, 16, 38, 99, 141, 23], [52, 104, 146, 10, 50, 31, 40, 27, 46]
+SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
 
@@ -35,13 +36,19 @@ def law_school():
 
 def test_published(published):
     rng, within = np.random.default_rng(1), float(published["within"])
-    if published["data"] == "darwin":
-        found, text = sign_flip_test(DARWIN, rng=rng).p_value, published["p_value"]
-    elif published["data"] == "law school":
-        found, text = bootstrap(law_school(), correlation, rng=rng).std_error, published["std_error"]
-    else:
-        found, text = bootstrap(np.array(MICE)[:, None], first, rng=rng).std_error, published["std_error"]
-    assert abs(found - float(text)) < within
+    if published["function"] == "sign_flip_test":
+        name, _, alternative = published["data"].partition(" ")
+        differences = {"darwin": DARWIN, "sleep": SLEEP}[name]
+        found = sign_flip_test(differences, rng=rng, alternative=alternative or "two-sided").p_value
+        assert abs(found - float(published["p_value"])) < within
+        return
+    columns, functional = {
+        "law school": (law_school(), correlation),
+        "mouse treatment": (np.array(TREATED)[:, None], first),
+        "mouse control": (np.array(CONTROL)[:, None], first),
+    }[published["data"]]
+    found = bootstrap(columns, functional, rng=rng).std_error
+    assert abs(found - float(published["std_error"])) < within
 
 
 def test_poisson_table_has_mean_and_variance_one():

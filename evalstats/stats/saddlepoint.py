@@ -1,0 +1,270 @@
+"""What would a million resamples say? The bootstrap percentile without resampling, and so without a seed.
+
+The bootstrap distribution of a mean or of a ratio of means has a generating function that can be written
+down, and Lugannani and Rice turn it into tail probabilities; their quantiles are found by root finding. The
+same data give the same interval to the last bit, which a gate needs, many times faster than resampling.
+
+Nothing but the resampling is avoided: it is the percentile interval, with its virtues and its faults. Where
+few cases differ, or few fail, use `lift` or `paired_difference`, which choose.
+
+Written by hand: no library in reach has it, and it is thirty lines.
+
+References
+----------
+.. [LR] Lugannani, Rice (1980). Saddle point approximation for the distribution of the sum of independent
+   random variables. Adv. Appl. Probab. 12:475. doi:10.2307/1426607
+.. [DH] Davison, Hinkley (1988). Saddlepoint approximations in resampling methods. Biometrika 75:417.
+   doi:10.1093/biomet/75.3.417
+.. [DHW] Davison, Hinkley, Worton (1992). Bootstrap likelihoods. Biometrika 79:113.
+   doi:10.1093/biomet/79.1.113
+"""
+
+from collections.abc import Callable
+from math import exp, isnan, log, nan, pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from evalstats.stats.means import MIN_CASES
+from evalstats.stats.results import (
+    Estimate,
+    FloatArray,
+    check_clusters,
+    check_level,
+    check_pairs,
+    check_scores,
+)
+
+STEPS = 60  # Newton and secant steps; a dozen are usual
+NEAR_CENTRE = 1e-4  # standard errors from the centre within which both terms of the formula blow up
+
+
+def saddlepoint_mean(scores: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+    """How far may the mean score be off, on new cases like these? Percentile bootstrap without resampling.
+
+    Parameters
+    ----------
+    scores : array of float, shape (n_cases,)
+        Mean score of each case over its trials, or its difference between two arms, in the unit of the score.
+    clusters : array of labels, shape (n_cases,), optional
+        The group each case belongs to: whole clusters are what would have been resampled.
+    level : float
+        Confidence level of the percentile interval.
+
+    Returns
+    -------
+    Estimate
+        Of the mean of case means (population SUPER). `std_error` is that of the bootstrap distribution.
+
+    Notes
+    -----
+    Assumes cases (or clusters) drawn independently, and many of them, 200 or more: with fewer it is as narrow
+    as every percentile interval. There use `mean_score`.
+
+    References
+    ----------
+    [LR]_, [DH]_.
+
+    Examples
+    --------
+    >>> found = saddlepoint_mean([1, 0, 0.5, 0.5, 0.25, 0.75])
+    >>> round(found.conf_low, 3), round(found.conf_high, 3)
+    (0.25, 0.75)
+    """
+    values = check_scores(scores)
+    sums = _unit_sums(np.stack([values, np.ones_like(values)], axis=1), clusters)
+    return _record(sums, values.size, clusters is not None, check_level(level), estimand="mean score")
+
+
+def saddlepoint_ratio(
+    numerator: ArrayLike, denominator: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
+    """How far may a ratio of two means be off, on new cases? Percentile bootstrap without resampling.
+
+    Parameters
+    ----------
+    numerator, denominator : array of float, shape (n_cases,)
+        One value of each per case, at the same place; the denominators must not be negative.
+    clusters : array of labels, shape (n_cases,), optional
+        The group each case belongs to: whole clusters are what would have been resampled.
+    level : float
+        Confidence level of the percentile interval.
+
+    Returns
+    -------
+    Estimate
+        Of mean(numerator) / mean(denominator) (population SUPER). `std_error` is the delta method's.
+
+    Notes
+    -----
+    Assumes what `saddlepoint_mean` does, and a mean denominator well away from 0.
+
+    References
+    ----------
+    [LR]_, [DHW]_: the ratio is at most r where the mean of numerator - r denominator is at most 0.
+
+    Examples
+    --------
+    >>> found = saddlepoint_ratio([1, 2, 3, 2], [2, 2, 4, 4])
+    >>> found.estimate, round(found.conf_low, 3), round(found.conf_high, 3)
+    (0.6666666666666666, 0.524, 0.846)
+    """
+    top, bottom = check_pairs(numerator, denominator)
+    if (bottom < 0).any():
+        raise ValueError(f"denominators must not be negative, got {bottom[bottom < 0][0]!r}")
+    sums = _unit_sums(np.stack([top, bottom], axis=1), clusters)
+    return _record(sums, top.size, clusters is not None, check_level(level), estimand="ratio of means")
+
+
+class Cumulants(NamedTuple):
+    """The cumulant generating function of a sum at one point: its value and two derivatives."""
+
+    value: float
+    slope: float
+    curvature: float
+
+
+Generator = Callable[[float], Cumulants]
+
+
+def resampled_sum(values: FloatArray) -> Generator:
+    """Return the generating function of the sum of n values drawn with replacement from `values`, shape (n,)."""
+    n = values.size
+
+    def at(s: float) -> Cumulants:
+        top = float((s * values).max())
+        weights = np.exp(s * values - top)
+        total = float(weights.sum())
+        mean = float(weights @ values) / total
+        spread = float(weights @ (values - mean) ** 2) / total
+        return Cumulants(n * (top + log(total / n)), n * mean, n * spread)
+
+    return at
+
+
+def reweighted_sum(values: FloatArray, masses: FloatArray) -> Generator:
+    """Return the generating function of the sum of `values` times independent Gamma(masses) weights.
+
+    Its sign is that of a mean under Dirichlet weights: the Bayesian bootstrap. Shape (n,) each.
+    """
+
+    def at(s: float) -> Cumulants:
+        scale = values / (1 - s * values)
+        return Cumulants(
+            -float(masses @ np.log1p(-s * values)), float(masses @ scale), float(masses @ scale**2)
+        )
+
+    return at
+
+
+def below_zero(at: Generator, limits: tuple[float, float]) -> float:
+    """Return the probability that the sum is at most 0, by Lugannani and Rice, as a normal quantile.
+
+    `limits` bound the argument of the generating function. A sum that cannot change sign gives +-inf.
+    """
+    s = _saddlepoint(at, limits)
+    found = at(s)
+    u = s * sqrt(found.curvature)
+    if isnan(u) or found.curvature <= 0:
+        return nan
+    if abs(u) < NEAR_CENTRE:
+        return _at_centre(at)
+    r = float(np.copysign(sqrt(max(-2 * found.value, 0.0)), s))
+    density = exp(-r * r / 2) / sqrt(2 * pi)
+    return float(ndtri(np.clip(ndtr(r) + density * (1 / r - 1 / u), 1e-300, 1 - 1e-16)))
+
+
+def quantile(tail_at: Callable[[float], float], probability: float, around: tuple[float, float]) -> float:
+    """Return where a distribution function reaches `probability`.
+
+    `tail_at` gives the function as a normal quantile, rising; `around` is a first guess of centre and spread.
+    """
+    target, (centre, spread) = float(ndtri(probability)), around
+    left, right = centre + (target - 0.5) * spread, centre + (target + 0.5) * spread
+    low, high = tail_at(left) - target, tail_at(right) - target
+    for _ in range(STEPS):
+        if abs(high - low) < 1e-14 or abs(right - left) < 1e-13 * max(spread, abs(right)):
+            break
+        step = float(np.clip(-high * (right - left) / (high - low), -spread, spread))
+        left, low, right = right, high, right + step
+        high = tail_at(right) - target
+    return right
+
+
+def _saddlepoint(at: Generator, limits: tuple[float, float]) -> float:
+    """Return where the slope is 0: Newton's steps, halved towards a limit that they would cross."""
+    low, high = limits
+    s = 0.0
+    for _ in range(STEPS):
+        found = at(s)
+        low, high = (low, s) if found.slope > 0 else (s, high)
+        step = -found.slope / found.curvature if found.curvature > 0 else nan
+        inside = low < s + step < high
+        moved = s + step if inside else (low + high) / 2
+        if not np.isfinite(moved) or abs(moved - s) <= 1e-12 * (abs(s) + 1e-12):
+            break
+        s = moved
+    return s
+
+
+def _at_centre(at: Generator) -> float:
+    """Return the limit of the formula at the mean, from the skewness by a central difference, plus a shift."""
+    here = at(0.0)
+    h = 1e-3 / sqrt(here.curvature)
+    skewness = (at(h).curvature - at(-h).curvature) / (2 * h) / here.curvature**1.5
+    return -here.slope / sqrt(here.curvature) + skewness / 6
+
+
+def _unit_sums(table: FloatArray, clusters: ArrayLike | None) -> FloatArray:
+    codes = check_clusters(clusters, table.shape[0])
+    return np.stack([np.bincount(codes, weights=column) for column in table.T], axis=1)
+
+
+def ratio_bounds(sums: FloatArray, level: float) -> tuple[float, float, float]:
+    """Return standard error and percentile bounds of the ratio of column sums, shape (n_units, 2)."""
+    top, bottom = sums.T
+    ratio = float(top.sum() / bottom.sum())
+    spread = sqrt(float(((top - ratio * bottom) ** 2).sum())) / float(bottom.sum())
+
+    def tail_at(r: float) -> float:
+        values = top - r * bottom
+        scale = float(np.abs(values).max())
+        return below_zero(resampled_sum(values / scale), (-np.inf, np.inf))
+
+    tails = (1 - level) / 2, (1 + level) / 2
+    low, high = (quantile(tail_at, tail, (ratio, spread)) for tail in tails)
+    return spread, low, high
+
+
+def _record(sums: FloatArray, n_cases: int, clustered: bool, level: float, **known: Any) -> Estimate:
+    problem = _why_not(sums)
+    total = float(sums[:, 1].sum())
+    spread, low, high = (nan, nan, nan) if problem else ratio_bounds(sums, level)
+    return Estimate(
+        population="SUPER",
+        estimate=float(sums[:, 0].sum()) / total if total else nan,
+        std_error=spread,
+        conf_low=low,
+        conf_high=high,
+        level=level,
+        n_cases=n_cases,
+        n_clusters=sums.shape[0] if clustered else None,
+        n_trials=n_cases,
+        method="saddlepoint percentile",
+        caveats=(problem,) if problem else (),
+        **known,
+    )
+
+
+def _why_not(sums: FloatArray) -> str:
+    if sums.shape[0] < MIN_CASES:
+        return f"{sums.shape[0]} of the {MIN_CASES} units needed for an interval"
+    top, bottom = sums.T
+    if not bottom.sum():
+        return "the denominator is 0 in every case"
+    left = top - bottom * (top.sum() / bottom.sum())
+    if np.abs(left).max() <= 1e-12 * np.abs(top).max():
+        return "all cases agree: the variance is not estimable"
+    return ""

@@ -1,0 +1,29 @@
+"""A suite: what is asked, how it is scored, and the digests that say what changed.
+
+A suite is read once (:func:`load`), and trusted afterwards. Five digests name its layers, because a
+stale hash is only useful when it says *what* is stale.
+"""
+
+from evalstats.suite.digests import POLICY_KEYS, SCORING_KEYS, case_hashes, hashes
+from evalstats.suite.fixtures import check_fixtures, is_inside_path
+from evalstats.suite.loading import find, load, load_all, repository_root, select
+from evalstats.suite.model import DEFAULT_TIMEOUT_SECONDS, Case, Dimension, Expectation, Suite
+
+__all__ = [
+    "DEFAULT_TIMEOUT_SECONDS",
+    "POLICY_KEYS",
+    "SCORING_KEYS",
+    "Case",
+    "Dimension",
+    "Expectation",
+    "Suite",
+    "case_hashes",
+    "check_fixtures",
+    "find",
+    "hashes",
+    "is_inside_path",
+    "load",
+    "load_all",
+    "repository_root",
+    "select",
+]

@@ -1,0 +1,63 @@
+"""The files a suite stands on: where they are named, whether they may be used, what they hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from evalstats import contract
+from evalstats.errors import Problem, SuiteError
+from evalstats.suite.model import Suite
+
+_SAFE_SEGMENT = re.compile(r"[A-Za-z0-9._ @+=,-]{1,200}")
+
+
+def named_files(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return (pointer to the path, fixture) for each file the suite stands on; a rubric is one of them."""
+    files = fixtures_of(document, "")
+    for index, case in enumerate(document["cases"]):
+        files += fixtures_of(case, f"/cases/{index}")
+    rubric = document.get("judge", {}).get("rubric")
+    return files + ([("/judge/rubric", {"path": rubric})] if rubric else [])
+
+
+def fixtures_of(owner: dict[str, Any], pointer: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return (pointer to the path, fixture) for the fixtures of a suite or of a case."""
+    return [(f"{pointer}/fixtures/{i}/path", fixture) for i, fixture in enumerate(owner.get("fixtures", []))]
+
+
+def is_inside_path(path: str) -> bool:
+    """Return whether ``path`` is a plain relative POSIX path that cannot leave its root by its text."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") and _SAFE_SEGMENT.fullmatch(part) for part in parts)
+
+
+def check_fixtures(suite: Suite) -> None:
+    """Raise SuiteError naming every fixture that is missing, outside the repository or changed."""
+    found = []
+    for pointer, fixture in named_files(suite.document):
+        problem = _fixture_problem(suite.root, fixture)
+        if problem:
+            found.append(Problem(pointer, problem))
+    if found:
+        raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
+
+
+def _fixture_problem(root: Path, fixture: dict[str, Any]) -> str | None:
+    path = root / fixture["path"]
+    if not Path(os.path.realpath(path)).is_relative_to(root):  # Path.resolve fails on a loop of links
+        return f"fixture {fixture['path']!r} is a link that leaves the repository"
+    if not path.is_file():
+        return (
+            f"fixture {fixture['path']!r} is missing under {root}" if fixture.get("required", True) else None
+        )
+    if "sha256" in fixture and fixture["sha256"] != file_digest(path):
+        return f"fixture {fixture['path']!r} is not the file its sha256 names"
+    return None
+
+
+def file_digest(path: Path) -> str | None:
+    """Return the digest of a file's bytes; None where there is no file."""
+    return contract.digest(path.read_bytes()) if path.is_file() else None

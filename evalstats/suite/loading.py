@@ -1,0 +1,159 @@
+"""From a file to a trusted suite, or to every problem of the file at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from evalstats import contract
+from evalstats.contract import CaseKind, ExpectationType, Tier, Visibility
+from evalstats.errors import DocumentError, Problem, SuiteError, UsageError
+from evalstats.suite.fixtures import is_inside_path, named_files
+from evalstats.suite.model import Case, Dimension, Expectation, Suite
+
+
+def find(place: Path) -> Path:
+    """Return the suite file behind ``place``: a file, or a folder that holds ``suite.json``."""
+    if place.is_dir():
+        place = place / "suite.json"
+    if not place.is_file():
+        raise UsageError("no suite here; give a suite file or a folder with suite.json", path=place)
+    return place
+
+
+def load(place: Path, *, root: Path | None = None) -> Suite:
+    """Read, validate and return the suite at ``place`` (a file, or a folder with ``suite.json``).
+
+    ``root`` is the folder that fixture paths are relative to; by default the nearest folder above
+    that holds ``evalstats.toml`` or ``.git``. Raises SuiteError with every problem of the document.
+    """
+    path = find(place)
+    document, text = contract.read_json(path)
+    found = contract.problems(document, "eval-suite.v1")
+    if not found:
+        found = _meaning(document)
+    if found:
+        raise SuiteError(path, contract.with_lines(found, text))
+    return _suite(document, path, (root or repository_root(path)).resolve())
+
+
+def repository_root(path: Path) -> Path:
+    """Return the nearest folder above ``path`` with ``evalstats.toml`` or ``.git``; else its own folder."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    for candidate in (folder, *folder.parents):
+        if (candidate / "evalstats.toml").is_file() or (candidate / ".git").exists():
+            return candidate
+    return folder
+
+
+def _meaning(document: dict[str, Any]) -> list[Problem]:
+    """Return the problems that a schema cannot say."""
+    found = _repeated((case["id"] for case in document["cases"]), "/cases/{}/id", "case id")
+    names = (dimension["name"] for dimension in document["scoring"]["dimensions"])
+    found += _repeated(names, "/scoring/dimensions/{}/name", "dimension")
+    for index, case in enumerate(document["cases"]):
+        if case["kind"] == CaseKind.COMMAND and not {"shell", "argv", "command"} & set(
+            case.get("inputs", {})
+        ):
+            found.append(Problem(f"/cases/{index}/inputs", "a command case needs shell, argv or command"))
+    if (
+        document["tier"] == Tier.DETERMINISTIC
+        and document.get("environment", {}).get("network") == "required"
+    ):
+        found.append(Problem("/environment/network", "a deterministic suite cannot require the network"))
+    return found + _bad_fixture_paths(document)
+
+
+def _repeated(values: Iterable[str], pointer: str, what: str) -> list[Problem]:
+    seen: Counter[str] = Counter()
+    found = []
+    for index, value in enumerate(values):
+        seen[value] += 1
+        if seen[value] > 1:
+            found.append(Problem(pointer.format(index), f"{what} {value!r} stands twice; rename one"))
+    return found
+
+
+def _bad_fixture_paths(document: dict[str, Any]) -> list[Problem]:
+    return [
+        Problem(pointer, "the path of a file is relative to the repository and stays inside it")
+        for pointer, fixture in named_files(document)
+        if not is_inside_path(fixture["path"])
+    ]
+
+
+def _suite(document: dict[str, Any], path: Path, root: Path) -> Suite:
+    scoring = document["scoring"]
+    return Suite(
+        id=document["id"],
+        name=document["name"],
+        path=path,
+        root=root,
+        visibility=Visibility(document["visibility"]),
+        tier=Tier(document["tier"]),
+        cases=tuple(_case(case) for case in document["cases"]),
+        dimensions=tuple(Dimension(**dimension) for dimension in scoring["dimensions"]),
+        aggregate_threshold=float(scoring["aggregate_threshold"]),
+        document=document,
+        raw=path.read_bytes(),
+    )
+
+
+def _case(case: dict[str, Any]) -> Case:
+    expectations = tuple(_expectation(e) for e in case["expectations"])
+    names = ("archetype", "prompt", "runtime", "timeout_seconds")
+    given = {name: case[name] for name in names if name in case}
+    return Case(
+        id=case["id"],
+        title=case["title"],
+        kind=CaseKind(case["kind"]),
+        objective=case["objective"],
+        expectations=expectations,
+        pool=case.get("pool", "locked"),
+        inputs=case.get("inputs", {}),
+        dimensions=tuple(case.get("dimensions", ())),
+        critical=case.get("critical", False),
+        tags=tuple(case.get("tags", ())),
+        **given,
+    )
+
+
+def _expectation(entry: dict[str, Any]) -> Expectation:
+    return Expectation(**{**entry, "type": ExpectationType(entry["type"])})
+
+
+def load_all(folder: Path) -> tuple[list[Suite], list[DocumentError]]:
+    """Return the suites under ``folder`` (``*/suite.json``) and the errors of those that cannot load."""
+    suites, failures = [], []
+    for path in sorted(folder.glob("*/suite.json")):
+        try:
+            suites.append(load(path))
+        except DocumentError as error:
+            failures.append(error)
+    return suites, failures
+
+
+def select(suite: Suite, *, archetype: str | None = None, case_ids: Iterable[str] = ()) -> tuple[Case, ...]:
+    """Return the cases of one archetype (exact match) and of these ids; nothing asked means all."""
+    wanted = set(case_ids)
+    unknown = wanted - {case.id for case in suite.cases}
+    if unknown:
+        raise UsageError(f"unknown case {sorted(unknown)[0]!r}", path=suite.path, field="--case")
+    archetypes = sorted({case.archetype for case in suite.cases if case.archetype})
+    if archetype is not None and archetype not in archetypes:
+        known = ", ".join(archetypes) or "none"
+        raise UsageError(
+            f"unknown archetype {archetype!r}; known: {known}", path=suite.path, field="--archetype"
+        )
+    chosen = tuple(
+        case
+        for case in suite.cases
+        if (archetype is None or case.archetype == archetype) and (not wanted or case.id in wanted)
+    )
+    if not chosen:
+        raise UsageError(
+            f"none of these cases is of archetype {archetype!r}", path=suite.path, field="--case"
+        )
+    return chosen
