@@ -153,17 +153,7 @@ ROW_FORMATS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "signed-interval": lambda row: interval_of(row, signed),
 }
 _NOT_NUMERIC = ("text", "yes-no")
-_ESTIMATE = {
-    "estimand",
-    "estimate",
-    "conf_low",
-    "conf_high",
-    "level",
-    "n_cases",
-    "n_trials",
-    "population",
-    "method",
-}
+_ESTIMATE = set("estimand estimate conf_low conf_high level n_cases n_trials population method".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,20 @@ LARGEST_TRIALS, LARGEST_REPEATS = 50, 10  # the search for the cheapest design e
 
 
 class Allocation(NamedTuple):
-    """How to split the effort within a case. NaN where undefined, and then `caveats` says why."""
+    """How should the effort within a case be split? Real numbers; NaN where undefined.
+
+    Parameters
+    ----------
+    trials, judge_repeats : float
+        Trials of a case in each arm, and judgements of a trial.
+    caveats : tuple of str
+        Why something is NaN.
+
+    Examples
+    --------
+    >>> Allocation(trials=2.5, judge_repeats=1.2).caveats
+    ()
+    """
 
     trials: float
     judge_repeats: float
@@ -30,7 +43,22 @@ class Allocation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A design in whole numbers: per arm, and what it costs and sees."""
+    """Which design is it, in whole numbers, and what does it cost and see?
+
+    Parameters
+    ----------
+    cases, trials, judge_repeats : int
+        Cases, trials of each in each arm, judgements of each trial.
+    cost : float
+        Of the whole study, in the unit of the costs.
+    detectable : float
+        Smallest effect seen with the promised power, in the unit of the score.
+
+    Examples
+    --------
+    >>> Plan(cases=50, trials=3, judge_repeats=1, cost=750.0, detectable=0.1).cases
+    50
+    """
 
     cases: int
     trials: int

@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from evalstats.stats.results import FloatArray, check_level, check_scores
+from evalstats.stats.planning import probability
+from evalstats.stats.results import FloatArray, check_scores
 
 SMALLEST_PART = 2  # values on each side of a split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePoint:
-    """Where the level changed, and from what to what.
+    """Where did the level change, and from what to what?
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def e_divisive(values: ArrayLike, *, alpha: float = 0.05) -> list[ChangePoint]:
     [4]
     """
     series = check_scores(values)
-    splits = sorted(_splits(series, 0, series.size, check_level(alpha)))
+    splits = sorted(_splits(series, 0, series.size, probability("alpha", alpha)))
     edges = [0, *splits, series.size]
     return [_change(series, *parts) for parts in zip(edges[:-2], edges[1:-1], edges[2:], strict=True)]
 

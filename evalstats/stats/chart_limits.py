@@ -19,8 +19,9 @@ from typing import get_args
 import numpy as np
 
 from evalstats.stats.control_charts import Kind, paths
+from evalstats.stats.planning import probability
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, FloatArray, check_choice, check_level
+from evalstats.stats.results import Estimate, FloatArray, check_choice
 
 
 def simulated_limit(
@@ -68,7 +69,9 @@ def simulated_limit(
     >>> simulated_limit(8, rng=rng) > simulated_limit(28, rng=rng) > 5
     True
     """
-    return float(np.quantile(_peaks(n_history, kind, nights, rng, reps), 1 - check_level(false_alarm)))
+    return float(
+        np.quantile(_peaks(n_history, kind, nights, rng, reps), 1 - probability("false_alarm", false_alarm))
+    )
 
 
 def false_alarm_probability(

@@ -13,7 +13,7 @@ References
 .. [Roberts] Roberts (1959). Control chart tests based on geometric moving averages. Technometrics 1:239.
    doi:10.1080/00401706.1959.10489860
 .. [Page] Page (1954). Continuous inspection schemes. Biometrika 41:100. doi:10.1093/biomet/41.1-2.100
-.. [VHJ] VanBrackle, Reynolds (1997). EWMA and CUSUM control charts in the presence of correlation. Commun.
+.. [VR] VanBrackle, Reynolds (1997). EWMA and CUSUM control charts in the presence of correlation. Commun.
    Stat. Simul. 26:979. doi:10.1080/03610919708813421
 """
 
@@ -126,7 +126,7 @@ def in_control(history: ArrayLike) -> InControl:
 
     References
     ----------
-    [Shewhart]_, [VHJ]_.
+    [Shewhart]_, [VR]_.
 
     Examples
     --------

@@ -96,7 +96,9 @@ class Study:
     @property
     def multiplier(self) -> float:
         """Return z_alpha + z_power: how many standard errors the effect must be."""
-        return float(ndtri(1 - check_level(self.alpha) / self.sides) + ndtri(check_level(self.power)))
+        return float(
+            ndtri(1 - probability("alpha", self.alpha) / self.sides) + ndtri(probability("power", self.power))
+        )
 
     def variance_of_case(self, spread: Spread, trials: float, repeats: float) -> float:
         """Return the variance that one case contributes to the mean, in squared units of the score."""
@@ -251,7 +253,14 @@ def zero_failure_runs(flake_rate: float, *, level: float = 0.95) -> int:
     >>> zero_failure_runs(0.05)
     59
     """
-    return _rounded_up(log(1 - check_level(level)) / log1p(-check_level(flake_rate)))
+    return _rounded_up(log(1 - check_level(level)) / log1p(-probability("flake_rate", flake_rate)))
+
+
+def probability(name: str, value: float) -> float:
+    """Return `value`, or say that `name` must be strictly inside (0, 1)."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be strictly inside (0, 1), got {value!r}")
+    return value
 
 
 def positive(name: str, value: float) -> float:

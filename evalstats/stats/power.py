@@ -18,8 +18,9 @@ from math import sqrt
 import numpy as np
 from scipy.special import stdtrit
 
+from evalstats.stats.planning import probability
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, check_level
+from evalstats.stats.results import Estimate
 from evalstats.stats.worlds import World, draw
 
 
@@ -64,7 +65,7 @@ def simulated_power(
     n = world.cases
     errors = differences.std(axis=1, ddof=1) / sqrt(n) if n > 1 else np.zeros(reps)
     direction = 1.0 if world.effect >= 0 else -1.0
-    threshold = stdtrit(max(n - 1, 1), 1 - check_level(alpha) / 2) * errors
+    threshold = stdtrit(max(n - 1, 1), 1 - probability("alpha", alpha) / 2) * errors
     found = (errors > 0) & (direction * differences.mean(axis=1) > threshold)
     return replace(
         wilson(int(found.sum()), reps),

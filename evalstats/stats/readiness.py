@@ -86,6 +86,12 @@ class Readiness:
         The largest `spread` that would be ready with so many runs.
     more_runs : int or None
         Further runs until READY if the spread stays; 0 when enough, None when no number of runs is.
+
+    Examples
+    --------
+    >>> found = gate_readiness(Evidence(history=[0.8, 0.7], days=[1, 2]), Rule(margin=0.05))
+    >>> found.reasons[:2]
+    ('2 of the 8 runs needed', '2 of the 5 days needed')
     """
 
     state: State

@@ -11,7 +11,7 @@ The percentile interval is a tool for statistics without a formula, and for larg
 the ceiling it is far too narrow (nominal 80% covers as little as .06 at 4 cases, .43 at 20): for a difference
 use `paired_difference`, which chooses.
 
-Written by hand: `scipy.stats.bootstrap` and `arch` gather whole samples for every resample, which is 10 to 40
+Written by hand: `scipy.stats.bootstrap` and `arch` gather whole samples for every resample, which is some ten
 times slower.
 
 References

@@ -39,7 +39,7 @@ CHUNK = 2**20  # resampled scores held at once: 8 MB
 
 
 class CaseTrials(NamedTuple):
-    """Scores of one arm, trial by trial.
+    """What did each trial of one arm score?
 
     Parameters
     ----------

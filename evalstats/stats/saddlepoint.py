@@ -20,7 +20,7 @@ References
 """
 
 from collections.abc import Callable
-from math import exp, isnan, log, nan, pi, sqrt
+from math import exp, inf, isfinite, log, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,9 @@ from evalstats.stats.results import (
 )
 
 STEPS = 60  # Newton and secant steps; a dozen are usual
-NEAR_CENTRE = 1e-4  # standard errors from the centre within which both terms of the formula blow up
+STRIDE = 4.0  # how many times farther from 0 one Newton step may go: beyond, exponentials overflow
+CLOSE = 1e-10  # in standard errors: where a root counts as found
+NEAR_CENTRE = 1e-2  # standard errors from the centre within which the two large terms cancel too much
 
 
 def saddlepoint_mean(scores: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
@@ -162,51 +164,63 @@ def reweighted_sum(values: FloatArray, masses: FloatArray) -> Generator:
 def below_zero(at: Generator, limits: tuple[float, float]) -> float:
     """Return the probability that the sum is at most 0, by Lugannani and Rice, as a normal quantile.
 
-    `limits` bound the argument of the generating function. A sum that cannot change sign gives +-inf.
+    `limits` bound the argument of the generating function; the sum must be able to have either sign.
     """
-    s = _saddlepoint(at, limits)
-    found = at(s)
+    s, found = _saddlepoint(at, limits)
     u = s * sqrt(found.curvature)
-    if isnan(u) or found.curvature <= 0:
-        return nan
     if abs(u) < NEAR_CENTRE:
         return _at_centre(at)
-    r = float(np.copysign(sqrt(max(-2 * found.value, 0.0)), s))
-    density = exp(-r * r / 2) / sqrt(2 * pi)
-    return float(ndtri(np.clip(ndtr(r) + density * (1 / r - 1 / u), 1e-300, 1 - 1e-16)))
+    r = float(np.copysign(sqrt(max(-2 * found.value, 0.0)), u))
+    tail = ndtr(r) + exp(-r * r / 2) / sqrt(2 * pi) * (1 / r - 1 / u)
+    return float(ndtri(np.clip(tail, 1e-300, 1 - 1e-16)))
 
 
 def quantile(tail_at: Callable[[float], float], probability: float, around: tuple[float, float]) -> float:
-    """Return where a distribution function reaches `probability`.
+    """Return where a distribution function reaches `probability`: secant steps inside a bracket.
 
-    `tail_at` gives the function as a normal quantile, rising; `around` is a first guess of centre and spread.
+    `tail_at` gives the function as a rising normal quantile, infinite outside the support; `around` is a
+    guess of centre and spread.
     """
     target, (centre, spread) = float(ndtri(probability)), around
     left, right = centre + (target - 0.5) * spread, centre + (target + 0.5) * spread
     low, high = tail_at(left) - target, tail_at(right) - target
     for _ in range(STEPS):
-        if abs(high - low) < 1e-14 or abs(right - left) < 1e-13 * max(spread, abs(right)):
+        if low < 0 < high:
             break
-        step = float(np.clip(-high * (right - left) / (high - low), -spread, spread))
-        left, low, right = right, high, right + step
-        high = tail_at(right) - target
-    return right
-
-
-def _saddlepoint(at: Generator, limits: tuple[float, float]) -> float:
-    """Return where the slope is 0: Newton's steps, halved towards a limit that they would cross."""
-    low, high = limits
-    s = 0.0
+        width = right - left
+        if low >= 0:
+            left, low = left - width, tail_at(left - width) - target
+        else:
+            right, high = right + width, tail_at(right + width) - target
     for _ in range(STEPS):
-        found = at(s)
-        low, high = (low, s) if found.slope > 0 else (s, high)
-        step = -found.slope / found.curvature if found.curvature > 0 else nan
-        inside = low < s + step < high
-        moved = s + step if inside else (low + high) / 2
-        if not np.isfinite(moved) or abs(moved - s) <= 1e-12 * (abs(s) + 1e-12):
+        if right - left <= CLOSE * spread:
             break
-        s = moved
-    return s
+        share = low / (low - high) if isfinite(low - high) else 0.5
+        middle = left + share * (right - left)
+        found = tail_at(middle) - target
+        if abs(found) <= CLOSE:
+            return middle
+        # Halving the value kept at the other end makes both ends move (the Illinois rule).
+        if found < 0:
+            left, low, high = middle, found, high / 2
+        else:
+            right, high, low = middle, found, low / 2
+    return (left + right) / 2
+
+
+def _saddlepoint(at: Generator, limits: tuple[float, float]) -> tuple[float, Cumulants]:
+    """Return where the slope is 0, and the cumulants there: Newton's steps inside a bracket."""
+    (low, high), s, found = limits, 0.0, at(0.0)
+    unit = 1 / sqrt(found.curvature)
+    for _ in range(STEPS):
+        if abs(found.slope) <= CLOSE * sqrt(found.curvature):
+            break
+        low, high = (low, s) if found.slope > 0 else (s, high)
+        longest = STRIDE * max(abs(s), unit)
+        step = float(np.clip(-found.slope / found.curvature, -longest, longest))
+        s = s + step if low < s + step < high else (low + high) / 2
+        found = at(s)
+    return s, found
 
 
 def _at_centre(at: Generator) -> float:
@@ -230,8 +244,9 @@ def ratio_bounds(sums: FloatArray, level: float) -> tuple[float, float, float]:
 
     def tail_at(r: float) -> float:
         values = top - r * bottom
-        scale = float(np.abs(values).max())
-        return below_zero(resampled_sum(values / scale), (-np.inf, np.inf))
+        if values.min() >= 0 or values.max() <= 0:
+            return -inf if values.max() > 0 else inf
+        return below_zero(resampled_sum(values), (-inf, inf))
 
     tails = (1 - level) / 2, (1 + level) / 2
     low, high = (quantile(tail_at, tail, (ratio, spread)) for tail in tails)

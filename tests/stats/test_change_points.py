@@ -79,3 +79,9 @@ def test_calibration_a_shift_is_dated():
     found = [e_divisive(row) for row in series]
     near = [any(abs(change.index - 14) <= 2 for change in row) for row in found]
     assert np.mean(near) > 0.8
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 5])
+def test_alpha_is_a_probability(alpha):
+    with pytest.raises(ValueError, match="alpha must be strictly inside"):
+        e_divisive([1.0, 2.0], alpha=alpha)

@@ -79,7 +79,7 @@ def test_effect_must_be_something(effect):
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_flake_rate_is_checked(rate):
-    with pytest.raises(ValueError, match="level must be inside"):
+    with pytest.raises(ValueError, match="flake_rate must be strictly inside"):
         zero_failure_runs(rate)
 
 
@@ -89,3 +89,9 @@ def test_calibration_power_is_as_planned():
     error = np.sqrt(PAIRED.variance_of_case(SPREAD, 3, 2) / n)
     found = np.random.default_rng(2).normal(0.05, error, 400) > 1.959964 * error
     assert abs(found.mean() - 0.8) < 3 * np.sqrt(0.8 * 0.2 / 400)
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 5}, {"power": 80}])
+def test_error_rates_are_probabilities(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be strictly inside"):
+        cases_needed(0.1, SPREAD, Study(paired=True, **wrong))
