@@ -40,7 +40,9 @@ def main() -> int:
         f"{result['parent_cpu_ms']:.2f} ms parent CPU a trial (bare {result['bare_cpu_ms']:.2f})",
         file=sys.stderr,
     )
-    print(json.dumps({**result, "rounds": rounds, "trials": options.trials, "jobs": options.jobs, "held": held}))
+    print(
+        json.dumps({**result, "rounds": rounds, "trials": options.trials, "jobs": options.jobs, "held": held})
+    )
     return 0 if held else 1
 
 
@@ -91,7 +93,11 @@ def _round(suite: Suite, place: Path, number: int, options: argparse.Namespace) 
     def bare() -> None:
         def one(_: int) -> None:
             subprocess.run(
-                options.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=os.environ
+                options.command,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=True,
+                env=os.environ,
             )
 
         with ThreadPoolExecutor(options.jobs) as pool:

@@ -1,7 +1,7 @@
 """One command, run to its end: its own session, output to files, a time limit, an output cap.
 
-Popen with files and a process descriptor in the loop costs about 0.15 ms of our time and cannot hang on a
-grandchild that keeps a pipe open, because there is none.
+Popen with files and a process descriptor in the loop cannot hang on a grandchild that keeps a pipe open,
+because there is none. Only the start itself happens in threads, which live as long as the run.
 """
 
 from __future__ import annotations
@@ -54,29 +54,48 @@ class Ended:
     stderr: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    child: subprocess.Popen[bytes]
+    started: float
+    exited: asyncio.Future[float]
+
+
 async def execute(command: Command, sweeper: Sweeper) -> Ended:
     """Run a command to its end. Cancelling kills it, waits until it is gone, and raises CancelledError."""
     files: dict[str, int] = {}
     try:
         try:
-            child, exited = _start(command, files, sweeper)
+            running = await _start(command, files, sweeper)
         except (OSError, ValueError) as error:
             return _not_started(command, error)
-        return await _attend(command, child, exited, files, sweeper)
+        return await _attend(command, running, files, sweeper)
     finally:
         for descriptor in files.values():
             os.close(descriptor)
 
 
-def _start(
-    command: Command, files: dict[str, int], sweeper: Sweeper
-) -> tuple[subprocess.Popen[bytes], asyncio.Future[float]]:
+async def _start(command: Command, files: dict[str, int], sweeper: Sweeper) -> _Running:
+    # In a thread: a start lasts until the child has had its first turn, which is long on a busy machine.
+    starting = asyncio.get_running_loop().run_in_executor(None, _spawn, command, files)
+    try:
+        child, started = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError, ValueError):  # a start cannot be stopped half-way
+            child, started = await starting
+            await _end(_Running(child, started, _exit_of(child)), command, sweeper, grace=0.0)
+        raise
+    return _Running(child, started, _exit_of(child))
+
+
+def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[bytes], float]:
     for name in ("stdout", "stderr"):
         files[name] = os.open(f"{command.scratch}/{name}", _FILE, 0o600)
     stdin = subprocess.DEVNULL
     if command.stdin is not None:
         stdin = files["stdin"] = os.open(f"{command.scratch}/stdin", _FILE, 0o600)
         _fill(stdin, command.stdin.encode())
+    started = time.monotonic()
     child = subprocess.Popen(
         command.argv,
         executable=_program(command.argv[0], command.env.get("PATH", os.defpath)),
@@ -87,14 +106,7 @@ def _start(
         stderr=files["stderr"],
         start_new_session=True,
     )
-    sweeper.started(child.pid)
-    try:
-        return child, _exit_of(child.pid)
-    except OSError:
-        child.kill()
-        child.wait()
-        sweeper.forget(child.pid)
-        raise
+    return child, started
 
 
 @functools.lru_cache(maxsize=256)
@@ -110,11 +122,16 @@ def _fill(descriptor: int, data: bytes) -> None:
     os.lseek(descriptor, 0, os.SEEK_SET)
 
 
-def _exit_of(pid: int) -> asyncio.Future[float]:
+def _exit_of(child: subprocess.Popen[bytes]) -> asyncio.Future[float]:
     """Return the moment at which the process ends. It stays unreaped, so that its numbers stay its own."""
     loop = asyncio.get_running_loop()
     exited: asyncio.Future[float] = loop.create_future()
-    descriptor = os.pidfd_open(pid)
+    try:
+        descriptor = os.pidfd_open(child.pid)
+    except OSError:
+        child.kill()
+        child.wait()
+        raise
 
     def ended() -> None:
         exited.set_result(time.monotonic())
@@ -125,37 +142,35 @@ def _exit_of(pid: int) -> asyncio.Future[float]:
     return exited
 
 
-async def _attend(
-    command: Command,
-    child: subprocess.Popen[bytes],
-    exited: asyncio.Future[float],
-    files: dict[str, int],
-    sweeper: Sweeper,
-) -> Ended:
-    started = time.monotonic()
-    outcome = None
+async def _attend(command: Command, running: _Running, files: dict[str, int], sweeper: Sweeper) -> Ended:
+    grace = GRACE_SECONDS
     try:
-        outcome = await _watch(command, exited, files, started + command.timeout_s)
+        outcome = await _watch(command, running, files)
+        grace = 0.0 if outcome is Outcome.LIMIT else grace
     finally:  # also when cancelled
-        ended_alone = exited.done()
-        if not ended_alone:
-            await _kill(child.pid, exited, grace=0.0 if outcome is Outcome.LIMIT else GRACE_SECONDS)
-        leftovers = await sweeper.finish(child, command.mark, ended_alone=ended_alone)
+        leftovers = await _end(running, command, sweeper, grace=grace)
     return Ended(
         outcome=outcome,
         reason=_reason(outcome, command),
-        exit_code=child.returncode,
-        duration_s=exited.result() - started,
+        exit_code=running.child.returncode,
+        duration_s=running.exited.result() - running.started,
         leftovers=leftovers,
         stdout=_content(files["stdout"], command.output_cap),
         stderr=_content(files["stderr"], command.output_cap),
     )
 
 
-async def _watch(
-    command: Command, exited: asyncio.Future[float], files: dict[str, int], deadline: float
-) -> Outcome:
+async def _end(running: _Running, command: Command, sweeper: Sweeper, *, grace: float) -> int | None:
+    """See to it that a command and all it started is gone; return how many processes it had left."""
+    ended_alone = running.exited.done()
+    if not ended_alone:
+        await _kill(running.child.pid, running.exited, grace=grace)
+    return await sweeper.finish(running.child, command.mark, ended_alone=ended_alone)
+
+
+async def _watch(command: Command, running: _Running, files: dict[str, int]) -> Outcome:
     """Return how the command is doing at the first moment when that is decided."""
+    deadline, exited = running.started + command.timeout_s, running.exited
     while True:
         left = deadline - time.monotonic()
         await asyncio.wait((exited,), timeout=max(0.0, min(TICK_SECONDS, left)))

@@ -22,6 +22,7 @@ from evalstats.runner.environment import RUN_MARK, TRIAL_MARK
 
 PATIENCE_SECONDS = 2.0  # how long killed processes may take to disappear
 _PAUSE_SECONDS = 0.002
+_LOOKS = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -33,24 +34,18 @@ class Sweeper:
 
     def __init__(self) -> None:
         self.isolation = Isolation.KILLPG
-        self._leaders: set[int] = set()  # commands that run now; asyncio and Popen care for them
+        self._others: set[int] = set()  # children that somebody else had before us
 
     def __enter__(self) -> Sweeper:
         if os.path.exists(_children_file()) and _set_subreaper(True):
             self.isolation = Isolation.SUBREAPER
+            self._others = set(_children())
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.isolation is Isolation.SUBREAPER:
+            self._left("")  # a last time, to reap
             _set_subreaper(False)
-
-    def started(self, leader: int) -> None:
-        """Remember a command that was just started as the leader of its own session and group."""
-        self._leaders.add(leader)
-
-    def forget(self, leader: int) -> None:
-        """Forget a command that is reaped."""
-        self._leaders.discard(leader)
 
     async def finish(self, child: subprocess.Popen[bytes], mark: str, *, ended_alone: bool) -> int | None:
         """Reap a command that has ended and kill what is left of its trial.
@@ -64,7 +59,6 @@ class Sweeper:
         with contextlib.suppress(OSError):  # safe: an unreaped leader keeps its group's number taken
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        self.forget(child.pid)
         while left and time.monotonic() < give_up:
             for pid in left:
                 with contextlib.suppress(OSError):  # safe: a child's number is ours until it is reaped
@@ -75,15 +69,16 @@ class Sweeper:
         return None if self.isolation is Isolation.KILLPG else len(found)
 
     def is_alone(self) -> bool:
-        """Return whether nothing runs but known commands: then no stranger holds a file of an ended trial."""
-        return self.isolation is Isolation.SUBREAPER and self._leaders.issuperset(_children())
+        """Return whether nothing was adopted that still runs: no stranger holds a file of an ended trial."""
+        return self.isolation is Isolation.SUBREAPER and self._others.issuperset(_children())
 
     def _left(self, mark: str) -> list[int]:
         """Return the living adopted children that carry the mark; reap adopted ones that have died."""
         if self.isolation is Isolation.KILLPG:
             return []
-        adopted = [pid for pid in _children() if pid not in self._leaders]
-        return [pid for pid in adopted if not _reaped(pid) and _carries(pid, f"{TRIAL_MARK}={mark}")]
+        wanted = f"{TRIAL_MARK}={mark}"
+        adopted = [pid for pid in _children() if pid not in self._others]
+        return [pid for pid in adopted if not _reaped(pid) and _carries(pid, wanted, looks=_LOOKS)]
 
 
 def kill_orphans(run_ids: tuple[str, ...]) -> int:
@@ -128,7 +123,7 @@ def _children_file() -> str:
 
 
 def _children() -> list[int]:
-    # Of the main thread alone: the kernel gives orphans to it, whatever thread their ancestors came from.
+    # Those of the main thread alone: the kernel gives it the orphans, and commands are started in others.
     return [int(pid) for pid in _read(_children_file()).split()]
 
 
@@ -143,11 +138,20 @@ def _reaped(pid: int) -> bool:
     return True
 
 
-def _carries(pid: int, mark: str) -> bool:
-    try:
-        return mark.encode() in _read(f"/proc/{pid}/environ").split(b"\0")
-    except OSError:
-        return False
+def _carries(pid: int, mark: str, *, looks: int = 1) -> bool:
+    """Return whether a process has the mark in its environment.
+
+    Between two programs a process shows none for a moment: one that shows none is looked at ``looks`` times.
+    """
+    environment = b""
+    for look in range(looks):
+        if look:
+            time.sleep(_PAUSE_SECONDS)
+        with contextlib.suppress(OSError):
+            environment = _read(f"/proc/{pid}/environ")
+        if environment:
+            break
+    return mark.encode() in environment.split(b"\0")
 
 
 def _group(pid: int) -> int:

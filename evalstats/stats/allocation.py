@@ -7,7 +7,7 @@ Written by hand: the classical formula of two-stage sampling, and a search over 
 
 References
 ----------
-.. [Cochran] Cochran (1977). Sampling Techniques, 3rd ed., section 10.6: optimum sampling in two stages. Wiley.
+.. [Cochran] Cochran (1977). Sampling Techniques, 3rd ed., section 10.6. Wiley.
 .. [Raudenbush] Raudenbush (1997). Statistical analysis and optimal design for cluster randomized trials.
    Psychol. Methods 2:173. doi:10.1037/1082-989X.2.2.173
 """

@@ -4,7 +4,7 @@ Costs are skewed and now and then enormous, so the middle one is told, not the m
 when a bill has to be paid). Changes of cost are ratios: twice as much and half as much are equally far from
 equal. Errors, timeouts and cached calls are other things: keep them apart before coming here.
 
-Written by hand: the exact interval is two order statistics; `scipy.stats.quantile_test` gives the same bounds.
+Written by hand: the exact interval is two order statistics.
 
 References
 ----------

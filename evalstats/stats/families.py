@@ -4,8 +4,8 @@ Of twenty unchanged archetypes one is "significant" at 5%. Holm keeps the chance
 level, Benjamini-Hochberg the share of false flags among all. For ranking, neither: estimates of small groups
 are shrunk towards the common mean by as much as the data say that groups are alike.
 
-Written by hand: the step-up and step-down rules are three lines each, and `statsmodels` has no empirical-Bayes
-interval.
+Written by hand: the step-up and step-down rules are three lines each, and `statsmodels` has no
+empirical-Bayes interval.
 
 References
 ----------

@@ -151,8 +151,8 @@ def two_level_means(
     """Return the mean pass rate of new runs on new cases: cases drawn, then their trials, shape (reps,).
 
     The spread of a *single further run* on other cases, not of the mean itself: trial noise enters once with
-    the case means and once anew. `passed` and `trials` have shape (n_cases,), at least one trial a case. Cases
-    with the same counts are drawn together, so the cost grows with different counts only.
+    the case means and once anew. `passed` and `trials` have shape (n_cases,), at least one trial a case.
+    Cases with the same counts are drawn together, so the cost grows with different counts only.
     """
     c, n = check_counts(passed, trials)
     cells, members = np.unique(np.stack([c, n], axis=1), axis=0, return_inverse=True)

@@ -1,11 +1,12 @@
 """What does the middle of the trials say? Interquartile mean, chance of improvement, profile.
 
-Three views that a few wild trials cannot move. Each answers another question than the mean does: a subject can
-win on one and lose on the other, so never put one in the place of a mean score. All are about these very
-cases (FIXED): trials are resampled within each case, cases are not, and the spread is stretched by sqrt(T / (T - 1))
-because T resampled trials vary too little.
+Three views that a few wild trials cannot move. Each answers another question than the mean does: a subject
+can win on one and lose on the other, so never put one in the place of a mean score. All are about these very
+cases (FIXED): trials are resampled within each case, cases are not, and the spread is stretched by
+sqrt(T / (T - 1)), because T resampled trials vary too little.
 
-Written by hand: the library that made them popular resamples from a global generator, so its seed does nothing.
+Written by hand: the library that made them popular resamples from a global generator, so its seed does
+nothing.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Is the evidence enough yet, when one looks after every trial? Statements that stay true at any time.
 
 A p-value or an interval promises its error rate for one look. Looking every night and stopping when it suits
-breaks the promise. An e-process is evidence that an unchanged subject drives above 1 / alpha with chance alpha
-*ever*; a confidence sequence holds the truth at all times at once. The price is width: about 1.5 to 2 times.
+breaks the promise. An e-process is evidence that an unchanged subject drives above 1 / alpha with chance
+alpha *ever*; a confidence sequence holds the truth at all times at once. The price is width: about 1.5 to 2 times.
 
 Written by hand: the mixtures used here have closed forms.
 

@@ -104,3 +104,9 @@ def test_orphans_of_a_dead_runner_are_killed_by_their_run(nap, alive):
 
 def test_the_room_offers_what_its_map_says():
     assert set(runner.__all__) <= set(dir(runner))
+
+
+def test_an_escapee_is_found_even_between_two_programs(make_suite, case, go, nap, alive):
+    ran = go(make_suite(case("a", shell=f"setsid sleep {nap} &")), trials=100, jobs=4)
+    assert not alive(nap)
+    assert {t.leftover_processes for t in ran.trials} == {1}

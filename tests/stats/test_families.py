@@ -176,7 +176,7 @@ def test_nan_is_refused():
 
 
 def test_calibration_shrunken_intervals_cover_over_groups():
-    """Twelve groups whose true means spread like their errors: nominal 80% over groups, less error than raw."""
+    """Twelve groups whose true means spread like their errors: nominal 80%, less error than raw."""
     rng, reps, k = np.random.default_rng(5), 400, 12
     truth = rng.normal(0, 0.1, (reps, k))
     errors = np.tile(np.linspace(0.08, 0.16, k), (reps, 1))
