@@ -55,6 +55,7 @@ def test_what_does_not_carry_the_mark_is_left_alone(make_suite, case, go, nap, a
         bystander.wait()
         for pid in alive(unmarked):
             os.kill(pid, 9)
+            os.waitpid(pid, 0)
 
 
 def test_dead_orphans_are_reaped(make_suite, case, go):
