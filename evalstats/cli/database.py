@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -77,3 +78,24 @@ def migrate(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
     path = store_path(data, store)
     with warehouse.open(path):
         print(f"{path}: up to date")
+
+
+@app.command()
+def export(
+    parquet: Annotated[
+        Path, typer.Option("--parquet", help="Folder to write; runs already there are replaced.")
+    ],
+    data: Data = DEFAULT_DATA,
+    store: StorePath = None,
+) -> None:
+    """Write the store as a folder of Parquet.
+
+    Other commands read such a folder as they read the database: --store DIR.
+
+    Example: evalstats db export --parquet lake
+    """
+    from evalstats import store as warehouse
+
+    with warehouse.open(store_path(data, store), read_only=True) as opened:
+        warehouse.export_parquet(opened, parquet)
+    print(parquet)

@@ -18,7 +18,7 @@ from evalstats.runner import commands, expectations
 from evalstats.runner.environment import Environment, Scratch, remove_tree
 from evalstats.runner.evidence import Evidence
 from evalstats.runner.planning import Plan, TrialSpec
-from evalstats.runner.process import Command, Ended, execute
+from evalstats.runner.process import Command, Ended, Starter, execute
 from evalstats.runner.sweeping import Sweeper
 from evalstats.trials import ExpectationResult, Trial, timestamp
 
@@ -34,6 +34,7 @@ class Workplace:
     folder: str
     environment: Environment
     scratch: Scratch
+    starter: Starter
     sweeper: Sweeper
     artifacts: Artifacts
     redactor: Redactor
@@ -47,6 +48,7 @@ class Workplace:
             folder=str(plan.suite.folder.resolve()),
             environment=Environment.of(plan, outside),
             scratch=Scratch(),
+            starter=Starter(),
             sweeper=sweeper,
             artifacts=Artifacts(data / "artifacts"),
             redactor=Redactor(outside),
@@ -109,7 +111,7 @@ async def _executed(
             timeout_s=place.plan.suite.timeout(spec.case),
             stdin=stdin,
         )
-        return await execute(command, place.sweeper)
+        return await execute(command, place.starter, place.sweeper)
     finally:
         if not (place.sweeper.is_alone() and place.scratch.close(scratch)):
             await asyncio.to_thread(remove_tree, scratch)

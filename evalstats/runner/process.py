@@ -1,7 +1,7 @@
 """One command, run to its end: its own session, output to files, a time limit, an output cap.
 
 Popen with files and a process descriptor in the loop cannot hang on a grandchild that keeps a pipe open,
-because there is none. Only the start itself happens in threads, which live as long as the run.
+because there is none.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from evalstats.runner.sweeping import Sweeper
 
 OUTPUT_CAP = 10_000_000  # bytes a stream
 GRACE_SECONDS = 2.0
+SLOW_START_SECONDS = 0.0015
 TICK_SECONDS = 0.2  # how often the size of the output is looked at
 _FILE = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND
 
@@ -57,16 +58,48 @@ class Ended:
 @dataclass(frozen=True, slots=True)
 class _Running:
     child: subprocess.Popen[bytes]
-    started: float
+    began: float
     exited: asyncio.Future[float]
 
 
-async def execute(command: Command, sweeper: Sweeper) -> Ended:
+class Starter:
+    """Starts commands in this thread, or in others once a start takes long.
+
+    A start lasts until the child has had its first turn. On a busy machine that is long, and waiting for one
+    after the other would leave jobs empty; on an idle one a thread costs more than it saves. The threads live
+    as long as the run.
+    """
+
+    def __init__(self) -> None:
+        self._usual_s = 0.0
+
+    async def start(self, command: Command, files: dict[str, int], sweeper: Sweeper) -> _Running:
+        """Start a command. Cancelling raises CancelledError when it is started and gone again."""
+        if self._usual_s < SLOW_START_SECONDS:
+            return self._started(*_spawn(command, files), sweeper)
+        starting = asyncio.get_running_loop().run_in_executor(None, _spawn, command, files)
+        try:
+            return self._started(*await asyncio.shield(starting), sweeper)
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError, ValueError):  # a start cannot be stopped half-way
+                await _end(self._started(*await starting, sweeper), command, sweeper, grace=0.0)
+            raise
+
+    def _started(
+        self, child: subprocess.Popen[bytes], began: float, took: float, sweeper: Sweeper
+    ) -> _Running:
+        self._usual_s += (took - self._usual_s) / 8
+        exited = _exit_of(child)
+        sweeper.started(child.pid)
+        return _Running(child, began, exited)
+
+
+async def execute(command: Command, starter: Starter, sweeper: Sweeper) -> Ended:
     """Run a command to its end. Cancelling kills it, waits until it is gone, and raises CancelledError."""
     files: dict[str, int] = {}
     try:
         try:
-            running = await _start(command, files, sweeper)
+            running = await starter.start(command, files, sweeper)
         except (OSError, ValueError) as error:
             return _not_started(command, error)
         return await _attend(command, running, files, sweeper)
@@ -75,27 +108,15 @@ async def execute(command: Command, sweeper: Sweeper) -> Ended:
             os.close(descriptor)
 
 
-async def _start(command: Command, files: dict[str, int], sweeper: Sweeper) -> _Running:
-    # In a thread: a start lasts until the child has had its first turn, which is long on a busy machine.
-    starting = asyncio.get_running_loop().run_in_executor(None, _spawn, command, files)
-    try:
-        child, started = await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        with contextlib.suppress(OSError, ValueError):  # a start cannot be stopped half-way
-            child, started = await starting
-            await _end(_Running(child, started, _exit_of(child)), command, sweeper, grace=0.0)
-        raise
-    return _Running(child, started, _exit_of(child))
-
-
-def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[bytes], float]:
+def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[bytes], float, float]:
+    """Return the started command, when it began, and how many seconds starting it took."""
     for name in ("stdout", "stderr"):
         files[name] = os.open(f"{command.scratch}/{name}", _FILE, 0o600)
     stdin = subprocess.DEVNULL
     if command.stdin is not None:
         stdin = files["stdin"] = os.open(f"{command.scratch}/stdin", _FILE, 0o600)
         _fill(stdin, command.stdin.encode())
-    started = time.monotonic()
+    began = time.monotonic()
     child = subprocess.Popen(
         command.argv,
         executable=_program(command.argv[0], command.env.get("PATH", os.defpath)),
@@ -106,7 +127,7 @@ def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[by
         stderr=files["stderr"],
         start_new_session=True,
     )
-    return child, started
+    return child, began, time.monotonic() - began
 
 
 @functools.lru_cache(maxsize=256)
@@ -153,7 +174,7 @@ async def _attend(command: Command, running: _Running, files: dict[str, int], sw
         outcome=outcome,
         reason=_reason(outcome, command),
         exit_code=running.child.returncode,
-        duration_s=running.exited.result() - running.started,
+        duration_s=running.exited.result() - running.began,
         leftovers=leftovers,
         stdout=_content(files["stdout"], command.output_cap),
         stderr=_content(files["stderr"], command.output_cap),
@@ -170,7 +191,7 @@ async def _end(running: _Running, command: Command, sweeper: Sweeper, *, grace: 
 
 async def _watch(command: Command, running: _Running, files: dict[str, int]) -> Outcome:
     """Return how the command is doing at the first moment when that is decided."""
-    deadline, exited = running.started + command.timeout_s, running.exited
+    deadline, exited = running.began + command.timeout_s, running.exited
     while True:
         left = deadline - time.monotonic()
         await asyncio.wait((exited,), timeout=max(0.0, min(TICK_SECONDS, left)))

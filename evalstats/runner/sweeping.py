@@ -35,6 +35,8 @@ class Sweeper:
     def __init__(self) -> None:
         self.isolation = Isolation.KILLPG
         self._others: set[int] = set()  # children that somebody else had before us
+        self._leaders: set[int] = set()  # commands that run now
+        self._adopted: list[int] = []  # at the last look
 
     def __enter__(self) -> Sweeper:
         if os.path.exists(_children_file()) and _set_subreaper(True):
@@ -46,6 +48,10 @@ class Sweeper:
         if self.isolation is Isolation.SUBREAPER:
             self._left("")  # a last time, to reap
             _set_subreaper(False)
+
+    def started(self, leader: int) -> None:
+        """Remember a command that was just started as the leader of its own session and group."""
+        self._leaders.add(leader)
 
     async def finish(self, child: subprocess.Popen[bytes], mark: str, *, ended_alone: bool) -> int | None:
         """Reap a command that has ended and kill what is left of its trial.
@@ -59,6 +65,7 @@ class Sweeper:
         with contextlib.suppress(OSError):  # safe: an unreaped leader keeps its group's number taken
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+        self._leaders.discard(child.pid)
         while left and time.monotonic() < give_up:
             for pid in left:
                 with contextlib.suppress(OSError):  # safe: a child's number is ours until it is reaped
@@ -69,16 +76,16 @@ class Sweeper:
         return None if self.isolation is Isolation.KILLPG else len(found)
 
     def is_alone(self) -> bool:
-        """Return whether nothing was adopted that still runs: no stranger holds a file of an ended trial."""
-        return self.isolation is Isolation.SUBREAPER and self._others.issuperset(_children())
+        """Return whether the last look met nothing adopted: then no stranger holds a file of that trial."""
+        return self.isolation is Isolation.SUBREAPER and not self._adopted
 
     def _left(self, mark: str) -> list[int]:
         """Return the living adopted children that carry the mark; reap adopted ones that have died."""
         if self.isolation is Isolation.KILLPG:
             return []
         wanted = f"{TRIAL_MARK}={mark}"
-        adopted = [pid for pid in _children() if pid not in self._others]
-        return [pid for pid in adopted if not _reaped(pid) and _carries(pid, wanted, looks=_LOOKS)]
+        self._adopted = [p for p in _children() if p not in self._leaders and p not in self._others]
+        return [pid for pid in self._adopted if not _reaped(pid) and _carries(pid, wanted, looks=_LOOKS)]
 
 
 def kill_orphans(run_ids: tuple[str, ...]) -> int:
@@ -123,7 +130,7 @@ def _children_file() -> str:
 
 
 def _children() -> list[int]:
-    # Those of the main thread alone: the kernel gives it the orphans, and commands are started in others.
+    # Those of the main thread alone: it is the one that the kernel gives orphans to.
     return [int(pid) for pid in _read(_children_file()).split()]
 
 

@@ -2,39 +2,34 @@
 
 Student's t forgets it: near the ceiling, where most cases score 1 and a rare one fails, a sample without the
 rare one looks far too certain (nominal 80% covers .64 at 10 cases). Here two pseudo-cases at the ends of the
-scale, with as much mass as the scores' own spread suggests, keep the rare case in mind.
+scale, with as much mass as the scores' own spread suggests, keep the rare case in mind. The scores are then
+reweighted as the Bayesian bootstrap does; the mean's distribution is a Beta exactly when all scores are 0 or
+1, and the Beta of the same mean and variance otherwise, so nothing is drawn.
 
-Written by hand: the Bayesian bootstrap of a mean has a generating function, so no library's resampling is
-needed, and the same data give the same interval.
+This is our own proposal, so its calibration is published beside it.
 
 References
 ----------
 .. [Rubin] Rubin (1981). The Bayesian bootstrap. Ann. Stat. 9:130. doi:10.1214/aos/1176345338
 .. [Ferguson] Ferguson (1973). A Bayesian analysis of some nonparametric problems. Ann. Stat. 1:209.
    doi:10.1214/aos/1176342360
-.. [LR] Lugannani, Rice (1980). Saddle point approximation for the distribution of the sum of independent
-   random variables. Adv. Appl. Probab. 12:475. doi:10.2307/1426607
-.. [Hesterberg] Hesterberg (2015). What teachers should know about the bootstrap. Am. Stat. 69:371.
-   doi:10.1080/00031305.2015.1089789
 .. [Franco] Franco, Little, Louis, Slud (2019). Comparative study of confidence intervals for proportions in
    complex sample surveys. J. Surv. Stat. Methodol. 7:334. doi:10.1093/jssam/smy019
 """
 
 from dataclasses import replace
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
+from scipy.special import betaincinv
 
 from evalstats.stats.means import MIN_CASES, case_mean
 from evalstats.stats.proportions import wilson_bounds
-from evalstats.stats.results import Estimate, FloatArray, check_level, check_scores, t_quantile
-from evalstats.stats.saddlepoint import below_zero, quantile, reweighted_sum
+from evalstats.stats.results import Estimate, FloatArray, check_scores, t_quantile
 
-END_MASS = 1.0  # of one end of the scale, where cases are as unlike as all-or-nothing ones
-PULL = 4.0  # cases' worth of belief that they are
-EXPAND_FROM = 20  # cases from which percentiles are taken as far out as t is to the normal
+END_MASS = 1.0  # of one end of the scale, when cases are as unlike as all-or-nothing ones
+PULL = 10.0  # cases' worth of belief that they are
 
 
 def mean_score(
@@ -61,7 +56,7 @@ def mean_score(
     -------
     Estimate
         Of the mean of case means (population SUPER), inside [0, 1] where the scores are. `method` names what
-        was chosen: the smoothed Bayesian bootstrap, with clusters Wilson on their effective number.
+        was chosen: the smoothed Beta, with clusters Wilson's interval on their effective number.
 
     Notes
     -----
@@ -70,12 +65,12 @@ def mean_score(
 
     References
     ----------
-    [Rubin]_, [Ferguson]_, [LR]_; [Hesterberg]_ for the expanded percentiles; [Franco]_ with clusters.
+    [Rubin]_, [Ferguson]_; [Franco]_ with clusters.
 
     Examples
     --------
     >>> print(mean_score([1, 0.9, 1, 0.8, 1, 1]))  # doctest: +ELLIPSIS
-    mean score 0.95 [0.6..., 0.99...] at level 0.95 (smoothed Bayesian bootstrap, SUPER, 6 cases, 6 trials)
+    mean score 0.95 [0.6..., 0.9...] at level 0.95 (smoothed Beta, SUPER, 6 cases, 6 trials)
     """
     values = check_scores(scores)
     by_t = case_mean(values, clusters=clusters, trials=trials, level=level)
@@ -100,35 +95,19 @@ def spread_share(scores: FloatArray) -> float:
 
 
 def _smoothed(by_t: Estimate, values: FloatArray) -> Estimate:
+    """Return the Beta quantiles with the mean and variance of the scores under Dirichlet weights."""
     ends = END_MASS * spread_share(values)
     points = np.r_[values, 0.0, 1.0]
     masses = np.r_[np.ones(values.size), ends, ends]
     total = float(masses.sum())
     centre = float(masses @ points) / total
-    sd = sqrt(float(masses @ (points - centre) ** 2) / (total * (total + 1)))
-
-    def tail_at(mean: float) -> float:
-        if not 0 < mean < 1:
-            return inf if mean >= 1 else -inf
-        values = points - mean
-        return below_zero(reweighted_sum(values, masses), (1 / float(values.min()), 1 / float(values.max())))
-
-    tail = _tail(by_t.level, values.size)
-    low, high = (quantile(tail_at, p, (centre, sd)) for p in (tail, 1 - tail))
+    variance = float(masses @ (points - centre) ** 2) / (total * (total + 1))
+    size = centre * (1 - centre) / variance - 1
+    tail = (1 - by_t.level) / 2
+    low, high = betaincinv(size * centre, size * (1 - centre), [tail, 1 - tail])
     return replace(
-        by_t,
-        std_error=sd,
-        conf_low=low,
-        conf_high=high,
-        method="smoothed Bayesian bootstrap",
-        caveats=(),
+        by_t, std_error=sqrt(variance), conf_low=low, conf_high=high, method="smoothed Beta", caveats=()
     )
-
-
-def _tail(level: float, n: int) -> float:
-    if n < EXPAND_FROM:
-        return (1 - check_level(level)) / 2
-    return float(ndtr(-sqrt(n / (n - 1)) * t_quantile(level, n - 1)))
 
 
 def _on_clusters(by_t: Estimate, units: int) -> Estimate:

@@ -146,27 +146,12 @@ def resampled_sum(values: FloatArray) -> Generator:
     return at
 
 
-def reweighted_sum(values: FloatArray, masses: FloatArray) -> Generator:
-    """Return the generating function of the sum of `values` times independent Gamma(masses) weights.
-
-    Its sign is that of a mean under Dirichlet weights: the Bayesian bootstrap. Shape (n,) each.
-    """
-
-    def at(s: float) -> Cumulants:
-        scale = values / (1 - s * values)
-        return Cumulants(
-            -float(masses @ np.log1p(-s * values)), float(masses @ scale), float(masses @ scale**2)
-        )
-
-    return at
-
-
-def below_zero(at: Generator, limits: tuple[float, float]) -> float:
+def below_zero(at: Generator) -> float:
     """Return the probability that the sum is at most 0, by Lugannani and Rice, as a normal quantile.
 
-    `limits` bound the argument of the generating function; the sum must be able to have either sign.
+    The sum must be able to have either sign.
     """
-    s, found = _saddlepoint(at, limits)
+    s, found = _saddlepoint(at)
     u = s * sqrt(found.curvature)
     if abs(u) < NEAR_CENTRE:
         return _at_centre(at)
@@ -208,9 +193,9 @@ def quantile(tail_at: Callable[[float], float], probability: float, around: tupl
     return (left + right) / 2
 
 
-def _saddlepoint(at: Generator, limits: tuple[float, float]) -> tuple[float, Cumulants]:
+def _saddlepoint(at: Generator) -> tuple[float, Cumulants]:
     """Return where the slope is 0, and the cumulants there: Newton's steps inside a bracket."""
-    (low, high), s, found = limits, 0.0, at(0.0)
+    low, high, s, found = -inf, inf, 0.0, at(0.0)
     unit = 1 / sqrt(found.curvature)
     for _ in range(STEPS):
         if abs(found.slope) <= CLOSE * sqrt(found.curvature):
@@ -246,7 +231,7 @@ def ratio_bounds(sums: FloatArray, level: float) -> tuple[float, float, float]:
         values = top - r * bottom
         if values.min() >= 0 or values.max() <= 0:
             return -inf if values.max() > 0 else inf
-        return below_zero(resampled_sum(values), (-inf, inf))
+        return below_zero(resampled_sum(values))
 
     tails = (1 - level) / 2, (1 + level) / 2
     low, high = (quantile(tail_at, tail, (ratio, spread)) for tail in tails)

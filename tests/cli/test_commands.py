@@ -93,6 +93,14 @@ def test_a_run_lands_in_the_store_once(tmp_path: Path) -> None:
     assert json.loads(evalstats("runs", "--json", cwd=tmp_path).stdout) == listed
 
 
+def test_an_exported_lake_answers_like_the_database(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small")
+    evalstats("run", suite, "--trials", 2, "--run-id", "r1", cwd=tmp_path)
+    assert evalstats("db", "export", "--parquet", "lake", cwd=tmp_path).returncode == 0
+    there = evalstats("runs", "--json", "--store", "lake", cwd=tmp_path)
+    assert json.loads(there.stdout) == json.loads(evalstats("runs", "--json", cwd=tmp_path).stdout)
+
+
 def test_failing_suite_exits_1_and_a_missing_command_exits_3(tmp_path: Path) -> None:
     case = json.loads((small_suite(tmp_path / "small") / "suite.json").read_text())["cases"][0]
     failing = small_suite(tmp_path / "f", cases=[{**case, "inputs": {"shell": "echo bye"}}])
@@ -201,7 +209,7 @@ def test_help_of_every_command_fits_80_columns_and_shows_an_example(tmp_path: Pa
         ["runs"],
         ["ingest"],
         *(["suite", verb] for verb in ("validate", "hash", "show")),
-        *(["db", verb] for verb in ("rebuild", "check", "migrate")),
+        *(["db", verb] for verb in ("rebuild", "check", "migrate", "export")),
         *(["report", verb] for verb in ("build", "list", "show", "verify", "open", "path")),
         ["gate", "decide"],
     )
