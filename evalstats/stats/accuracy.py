@@ -20,11 +20,17 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, check_scores, normal_quantile, undefined
+from evalstats.stats.results import (
+    Estimate,
+    bounded,
+    check_pairs,
+    check_yes_no,
+    normal_quantile,
+    undefined,
+)
 
 MIN_LABELS = 10  # in each class
 MIN_SKILL = 1.2  # TPR + TNR: a coin has 1
@@ -56,12 +62,8 @@ class Confusion:
 
         Assumes one label a case, or labels independent of one another.
         """
-        judged, truth = check_scores(verdicts), check_scores(labels)
-        if judged.shape != truth.shape:
-            raise ValueError(f"verdicts and labels must match, got {judged.size} and {truth.size}")
-        outside = [x for x in (*judged, *truth) if x not in (0.0, 1.0)]
-        if outside:
-            raise ValueError(f"verdicts and labels must be 0 or 1, got {outside[0]!r}")
+        judged, truth = check_pairs(verdicts, labels, must="verdicts and labels must match")
+        check_yes_no("verdicts and labels", judged, truth)
         good = truth == 1
         tpr = wilson(int(judged[good].sum()), int(good.sum()), level=level)
         tnr = wilson(int((1 - judged[~good]).sum()), int((~good).sum()), level=level)
@@ -133,14 +135,15 @@ def rogan_gladen(judged: Estimate, confusion: Confusion) -> Estimate:
             "no pass rate fits both: the judge did not err on these trials as on the labels", **known
         )
     outside = ("the raw estimate lies outside [0, 1]",)
-    return Estimate(
-        estimate=float(np.clip(raw, 0, 1)),
+    found = Estimate(
+        estimate=raw,
         std_error=std_error,
-        conf_low=float(np.clip(centre - half, 0, 1)),
-        conf_high=float(np.clip(centre + half, 0, 1)),
+        conf_low=centre - half,
+        conf_high=centre + half,
         caveats=judged.caveats + (() if 0 <= raw <= 1 else outside),
         **known,
     )
+    return bounded(found, low=0, high=1)
 
 
 def _lang_reiczigel(judged: Estimate, confusion: Confusion) -> tuple[float, float, float]:

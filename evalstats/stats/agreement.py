@@ -24,12 +24,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalstats.stats.leave_one_out import bounded, jackknife
+from evalstats.stats.leave_one_out import jackknife
 from evalstats.stats.means import case_mean
 from evalstats.stats.proportions import wilson_bounds
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    bounded,
     check_choice,
     check_level,
     normal_quantile,

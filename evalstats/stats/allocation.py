@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from math import nan, sqrt
 from typing import NamedTuple
 
-from evalstats.stats.planning import Spread, Study, cases_needed, detectable_effect, positive
+from evalstats.stats.planning import Spread, Study, cases_needed, detectable_effect
+from evalstats.stats.results import check_positive
 
 LARGEST_TRIALS, LARGEST_REPEATS = 50, 10  # the search for the cheapest design ends here
 
@@ -128,7 +129,9 @@ def best_allocation(spread: Spread, costs: Costs, study: Study) -> Allocation:
     """
     caveats, trials, repeats = [], nan, nan
     if study.population == "SUPER" and spread.case > 0:
-        trials = sqrt(costs.case * spread.trial / (positive("cost of a trial", costs.trial) * spread.case))
+        trials = sqrt(
+            costs.case * spread.trial / (check_positive("cost of a trial", costs.trial) * spread.case)
+        )
     else:
         caveats.append("no variance between cases: trials and cases can be exchanged, T* is undefined")
     if spread.trial > 0 and costs.judge > 0:

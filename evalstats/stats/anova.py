@@ -29,6 +29,7 @@ from evalstats.stats.results import (
     Estimate,
     FloatArray,
     Test,
+    agree,
     check_choice,
     check_clusters,
     check_level,
@@ -127,7 +128,7 @@ def anova_one_way(scores: ArrayLike, *, groups: ArrayLike) -> Test:
     inside = centred(values, codes)
     across = centred(values, np.zeros_like(codes)) - inside  # each element's group mean less the grand mean
     within = float((inside**2).sum())
-    problem = _why_no_f(*dfs, within)
+    problem = _why_no_f(*dfs, inside)
     f = nan if problem else float((across**2).sum()) / dfs[0] / (within / dfs[1])
     return Test(
         null="all groups have one mean",
@@ -169,7 +170,7 @@ def rater_icc(ratings: ArrayLike, *, model: RaterModel = "ICC(2,1)", level: floa
     --------
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     >>> print(rater_icc(ratings))  # doctest: +ELLIPSIS
-    agreement of raters 0.2898 [0.01879, 0.7611] at level 0.95 (ICC(2,1), SUPER, 6 cases, 24 trials); ...
+    intraclass correlation 0.2898 [0.01879, 0.7611] at level 0.95 (ICC(2,1), SUPER, 6 cases, 24 trials); ...
     """
     check_choice("model", model, get_args(RaterModel))
     check_level(level)
@@ -178,7 +179,7 @@ def rater_icc(ratings: ArrayLike, *, model: RaterModel = "ICC(2,1)", level: floa
     squares = None if problem else TwoWay.of(table)
     low, high = _icc_bounds(squares, model, level) if squares else (nan, nan)
     return Estimate(
-        estimand="agreement of raters",
+        estimand="intraclass correlation",
         population="SUPER",
         estimate=_icc(squares, model) if squares else nan,
         std_error=nan,
@@ -203,7 +204,7 @@ def _full_table(ratings: ArrayLike) -> FloatArray:
 def _why_no_icc(table: FloatArray) -> str:
     if min(table.shape) < 2:
         return f"{table.shape[0]} units, {table.shape[1]} raters: at least two of each are needed"
-    if np.ptp(table.mean(axis=1)) == 0:
+    if agree(table.mean(axis=1)):
         return "no variation between units: agreement is undefined"
     if not TwoWay.of(table).error > 0:
         return "raters differ by no more than a constant: the interval is undefined"
@@ -239,9 +240,9 @@ def _icc_bounds_with_leniency(squares: TwoWay, upper: float) -> tuple[float, flo
     )
 
 
-def _why_no_f(df_between: int, df_within: int, within: float) -> str:
+def _why_no_f(df_between: int, df_within: int, inside: FloatArray) -> str:
     if df_between < 1:
         return "one group: nothing to compare" if df_between == 0 else "no scores"
     if df_within < 1:
         return "one element in each group: nothing to compare"
-    return "" if within > 0 else "no variance within groups: F is undefined"
+    return "no variance within groups: F is undefined" if agree(inside) else ""

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from evalstats.stats.means import MIN_CASES, case_mean
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, FloatArray, IntArray, check_counts
+from evalstats.stats.results import Estimate, FloatArray, IntArray, bounded, check_counts
 
 
 def pass_at_k(
@@ -141,8 +141,7 @@ def _mean_over_cases(
         found = wilson(int(kept.sum()), kept.size, level=level)
     else:
         found = case_mean(kept, clusters=labels, level=level)
-        low, high = np.clip([found.conf_low, found.conf_high], 0.0, 1.0)
-        found = replace(found, conf_low=low, conf_high=high)
+        found = bounded(found, low=0, high=1)
     missing = f"{int((~known).sum())} of {values.size} cases left out: fewer than {k} trials"
     return replace(
         found,

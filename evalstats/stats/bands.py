@@ -16,13 +16,13 @@ References
 from math import inf, isnan, nan, sqrt
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, nctdtrit, ndtri
 
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    agree,
     check_choice,
     check_level,
     check_scores,
@@ -147,7 +147,7 @@ def tolerance_band(
     """
     values = check_scores(run_means)
     check_choice("side", side, ("both", "lower", "upper"))
-    n, share = max(values.size, 2), check_level(content)
+    n, share = max(values.size, 2), check_level(content, "content")
     if side == "both":
         spread = (n - 1) * (1 + 1 / n) / float(chdtri(n - 1, check_level(level)))
         factors = (float(ndtri((1 + share) / 2)) * sqrt(spread),) * 2
@@ -163,7 +163,7 @@ def _band(
     """Return mean -/+ factor times standard deviation, or NaN with the reason."""
     n = values.size
     # Equal headlines say that the score is coarse, not that the next run is certain.
-    spread = float(values.std(ddof=1)) if n > 1 and np.ptp(values) > 0 else nan
+    spread = float(values.std(ddof=1)) if not agree(values) else nan
     mean = float(values.mean()) if n else nan
     problem = f"{n} runs: no spread to scale" if n < 2 else "all runs agree: no spread to scale"
     few = f"{n} runs: the spread is hardly known"

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from evalstats.stats.planning import probability
-from evalstats.stats.results import FloatArray, check_scores
+from evalstats.stats.results import FloatArray, agree, check_level, check_scores
 
 SMALLEST_PART = 2  # values on each side of a split
 
@@ -84,7 +83,7 @@ def e_divisive(values: ArrayLike, *, alpha: float = 0.05) -> list[ChangePoint]:
     [4]
     """
     series = check_scores(values)
-    splits = sorted(_splits(series, 0, series.size, probability("alpha", alpha)))
+    splits = sorted(_splits(series, 0, series.size, check_level(alpha, "alpha")))
     edges = [0, *splits, series.size]
     return [_change(series, *parts) for parts in zip(edges[:-2], edges[1:-1], edges[2:], strict=True)]
 
@@ -109,7 +108,7 @@ def _splits(series: FloatArray, start: int, stop: int, alpha: float) -> list[int
     """Return the confirmed splits of series[start:stop], found one inside the other."""
     possible = slice(SMALLEST_PART - 1, stop - start - SMALLEST_PART)
     statistics = energy_statistics(series[start:stop])[possible]
-    if not statistics.size or statistics.max() <= 0:
+    if not statistics.size or agree(series[start:stop]):
         return []
     at = start + SMALLEST_PART + int(statistics.argmax())
     if _change(series, start, at, stop).p_value > alpha:

@@ -12,16 +12,14 @@ References
    properties: a literature review. J. Qual. Technol. 38:349. doi:10.1080/00224065.2006.11918623
 """
 
-from dataclasses import replace
 from math import nan
 from typing import get_args
 
 import numpy as np
 
 from evalstats.stats.control_charts import Kind, paths
-from evalstats.stats.planning import probability
-from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, FloatArray, check_choice
+from evalstats.stats.power import simulated_share
+from evalstats.stats.results import Estimate, FloatArray, check_choice, check_level
 
 
 def simulated_limit(
@@ -69,9 +67,8 @@ def simulated_limit(
     >>> simulated_limit(8, rng=rng) > simulated_limit(28, rng=rng) > 5
     True
     """
-    return float(
-        np.quantile(_peaks(n_history, kind, nights, rng, reps), 1 - probability("false_alarm", false_alarm))
-    )
+    kept = 1 - check_level(false_alarm, "false_alarm")
+    return float(np.quantile(_peaks(n_history, kind, nights, rng, reps), kept))
 
 
 def false_alarm_probability(
@@ -112,13 +109,8 @@ def false_alarm_probability(
     >>> false_alarm_probability(8, 5.0, rng=np.random.default_rng(1)).estimate > 0.3
     True
     """
-    hits = int((_peaks(n_history, kind, nights, rng, reps) > limit).sum())
-    return replace(
-        wilson(hits, reps, population="FIXED"),
-        estimand=f"false alarm within {nights} nights",
-        method="simulation",
-        caveats=("series are counted as cases",),
-    )
+    beyond = _peaks(n_history, kind, nights, rng, reps) > limit
+    return simulated_share(beyond, estimand=f"false alarm within {nights} nights", unit="series")
 
 
 def _peaks(n_history: int, kind: Kind, nights: int, rng: np.random.Generator, reps: int) -> FloatArray:

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalstats.stats.results import FloatArray, check_scores
+from evalstats.stats.results import FloatArray, agree, check_scores
 
 ENOUGH_RUNS = 8  # a shorter history is provisional
 STRONG_CORRELATION = 0.3  # from here on the spread is widened
@@ -135,7 +135,7 @@ def in_control(history: ArrayLike) -> InControl:
     """
     values = check_scores(history)
     n = values.size
-    if n < 2 or np.ptp(values) == 0:
+    if agree(values):
         why = "all runs agree: no spread, no in-control claim" if n > 1 else f"{n} of the 2 runs needed"
         return InControl(
             centre=float(values.mean()) if n else nan,

@@ -26,8 +26,6 @@ from scipy.special import bdtr, bdtrik
 from evalstats.stats.pairs import paired_t
 from evalstats.stats.results import Estimate, FloatArray, check_level, normal_quantile, undefined
 
-ROUNDED = 12  # decimals of a log ratio; what lies behind is rounding, not variance
-
 
 def exact_median(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     """How much does the middle case cost? Median with the exact order-statistic interval.
@@ -156,7 +154,7 @@ def cost_ratio(
             n_trials=2 * new.size,
             method="paired t on log costs",
         )
-    logs = np.log(new / old).round(ROUNDED)
+    logs = np.log(new / old)
     found = paired_t(logs, np.zeros(logs.size), clusters=clusters, level=level)
     return replace(
         found,

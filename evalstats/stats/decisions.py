@@ -22,7 +22,7 @@ from evalstats.stats.results import check_scores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a three-verdict gate asks: the margin and the error rates it promises.
+    """What does a three-verdict gate ask? The margin, and the error rates it promises.
 
     Parameters
     ----------
@@ -34,6 +34,11 @@ class Rule:
         Chance of blocking a drop of one margin, where the noise allows it.
     looks : int
         How many runs of the candidate may be made before the answer stays inconclusive.
+
+    Examples
+    --------
+    >>> round(Rule(margin=0.05).fraction, 3)
+    0.662
     """
 
     margin: float
@@ -50,13 +55,17 @@ class Rule:
     @property
     def fraction(self) -> float:
         """Return z_alpha / (z_alpha + z_power): below this share of the margin nothing is blocked."""
-        z_alpha, z_power = ndtri(1 - self.alpha), ndtri(self.power)
-        return float(z_alpha / (z_alpha + z_power))
+        return float(ndtri(1 - self.alpha)) / self.multiplier
+
+    @property
+    def multiplier(self) -> float:
+        """Return z_alpha + z_power: how many standard errors the margin must be."""
+        return float(ndtri(1 - self.alpha) + ndtri(self.power))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the rule says of one candidate, and how often it would be wrong.
+    """What does the rule say of one candidate, and how often would it be wrong?
 
     Parameters
     ----------
@@ -74,6 +83,12 @@ class Decision:
         Smallest drop that this look blocks with the promised power.
     n_history, n_candidate : int
         Runs behind the centre and behind the candidate.
+
+    Examples
+    --------
+    >>> decision = three_verdict([0.20, 0.22, 0.19, 0.21], [0.20], Rule(margin=0.10))
+    >>> decision.answer, round(decision.detectable, 3)
+    ('pass', 0.08)
     """
 
     answer: Literal["block", "pass", "inconclusive"]
@@ -93,9 +108,9 @@ def three_verdict(history: ArrayLike, candidate: ArrayLike, rule: Rule, *, indep
 
     Parameters
     ----------
-    history : array_like, shape (H,)
-        One value a run (a pass rate, a difference or a lift), of accepted runs of the same suite. H >= 2.
-    candidate : array_like, shape (r,)
+    history : array of float, shape (n_history,)
+        One value a run (a pass rate, a difference or a lift), of accepted runs of the same suite; at least 2.
+    candidate : array of float, shape (n_candidate,)
         One value a run of the candidate, in the same unit.
     rule : Rule
         Margin, error rates and number of looks.
@@ -106,7 +121,7 @@ def three_verdict(history: ArrayLike, candidate: ArrayLike, rule: Rule, *, indep
     Returns
     -------
     Decision
-        With the error rates of this very look, from Student's t with H - 1 degrees of freedom.
+        With the error rates of this very look, from Student's t with n_history - 1 degrees of freedom.
 
     Notes
     -----

@@ -18,15 +18,13 @@ References
    doi:10.1177/1948550617697177
 """
 
-from math import inf, nan
+from math import nan
 
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from evalstats.stats.means import MeanError, mean_error
-from evalstats.stats.results import FloatArray, Test, check_scores
-
-ROUNDED = 12  # decimals of a difference; what lies behind is rounding, not variance
+from evalstats.stats.results import Test, check_pairs, check_positive
 
 
 def tost(
@@ -64,8 +62,8 @@ def tost(
     >>> print(tost([0.6, 0.8, 0.4, 0.7], [0.6, 0.7, 0.5, 0.7], margin=0.2))
     the means differ by 0.2 or more: p = 0.008138, two-sided (TOST, t on cases, statistic 4.899)
     """
-    error = mean_error(_paired(candidate, baseline), clusters)
-    _check_margin(margin)
+    check_positive("margin", margin)
+    error = _error(candidate, baseline, clusters)
     t = min(_t(error, -margin), -_t(error, margin))
     return Test(
         null=f"the means differ by {margin:g} or more",
@@ -109,9 +107,9 @@ def non_inferiority(
     >>> print(non_inferiority([0.6, 0.8, 0.4, 0.7], [0.6, 0.7, 0.5, 0.7], margin=0.2))
     the candidate scores 0.2 below the baseline, or less: p = 0.008138, greater (t on cases, statistic 4.899)
     """
-    error = mean_error(_paired(candidate, baseline), clusters)
     if margin != 0:
-        _check_margin(margin)
+        check_positive("margin", margin)
+    error = _error(candidate, baseline, clusters)
     t = _t(error, -margin)
     return Test(
         null=f"the candidate scores {margin:g} below the baseline, or less",
@@ -123,16 +121,9 @@ def non_inferiority(
     )
 
 
-def _paired(candidate: ArrayLike, baseline: ArrayLike) -> FloatArray:
-    new, old = check_scores(candidate), check_scores(baseline)
-    if new.size != old.size:
-        raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
-    return (new - old).round(ROUNDED)
-
-
-def _check_margin(margin: float) -> None:
-    if not 0 < margin < inf:
-        raise ValueError(f"margin must be above 0, got {margin!r}")
+def _error(candidate: ArrayLike, baseline: ArrayLike, clusters: ArrayLike | None) -> MeanError:
+    new, old = check_pairs(candidate, baseline)
+    return mean_error(new - old, clusters)
 
 
 def _t(error: MeanError, bound: float) -> float:

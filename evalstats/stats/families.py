@@ -32,13 +32,14 @@ from numpy.typing import ArrayLike
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    agree,
+    around,
     check_clusters,
     check_level,
     check_scores,
     t_quantile,
 )
 
-ROUNDED = 12  # decimals of a deviation; what lies behind is rounding, not variance
 MIN_GROUPS = 4  # Morris's factor k - 3 leaves nothing to shrink by below
 
 
@@ -142,8 +143,8 @@ def group_means(scores: ArrayLike, *, groups: ArrayLike, level: float = 0.95) ->
     sizes = np.bincount(codes)
     means = np.bincount(codes, weights=values) / sizes
     df = values.size - sizes.size
-    deviations = (values - means[codes]).round(ROUNDED)
-    variance = float((deviations**2).sum()) / df if df > 0 else nan
+    deviations = values - means[codes]
+    variance = nan if df < 1 or agree(deviations) else float((deviations**2).sum()) / df
     pooled = _Pooled(variance, df, check_level(level))
     labels = (str(name) for name in np.unique(names))
     return {
@@ -237,14 +238,12 @@ class _Pooled(NamedTuple):
         """Return the estimate of one group."""
         known = self.variance > 0
         std_error = sqrt(self.variance / size) if known else nan
-        half = t_quantile(self.level, self.df) * std_error if known else nan
-        return Estimate(
+        return around(
+            mean,
+            std_error,
+            t_quantile(self.level, max(self.df, 1)),
             estimand=f"mean of {name}",
             population="SUPER",
-            estimate=mean,
-            std_error=std_error,
-            conf_low=mean - half,
-            conf_high=mean + half,
             level=self.level,
             n_cases=size,
             n_trials=size,

@@ -18,15 +18,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from evalstats.stats.means import case_mean
+from evalstats.stats.planning import Study
 from evalstats.stats.results import (
     Estimate,
     check_clusters,
     check_level,
     check_scores,
-    normal_quantile,
     undefined,
 )
 
@@ -114,11 +113,6 @@ def self_preference(
     return _contrast(verdicts, labels, own, cases, ("self-preference of the judge", level))
 
 
-def detectable(std_error: float, *, level: float = 0.95, power: float = POWER) -> float:
-    """Return the smallest true effect that a two-sided look at this standard error sees with this power."""
-    return (normal_quantile(level) + float(ndtri(power))) * std_error
-
-
 def _contrast(
     verdicts: ArrayLike, labels: ArrayLike, side: ArrayLike, cases: ArrayLike, what: tuple[str, float]
 ) -> Estimate:
@@ -153,5 +147,5 @@ def _contrast(
 def _what_would_show(found: Estimate) -> tuple[str, ...]:
     if isnan(found.std_error) or not found.conf_low <= 0 <= found.conf_high:
         return ()
-    seen = detectable(found.std_error, level=found.level)
+    seen = Study(paired=True, alpha=1 - found.level, power=POWER).multiplier * found.std_error
     return (f"0 is inside the interval: {seen:.2g} or more would have been seen with power {POWER:g}",)

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.layouts import LEVELS, Layout
-from evalstats.stats.leave_one_out import bounded, jackknife
+from evalstats.stats.leave_one_out import jackknife
 from evalstats.stats.means import centred
 from evalstats.stats.results import (
     Estimate,
+    agree,
+    bounded,
     check_clusters,
     check_level,
     check_scores,
@@ -104,9 +106,10 @@ def judge_noise(scores: ArrayLike, *, transcripts: ArrayLike, level: float = 0.9
         "n_trials": values.size,
         "method": "pooled within transcripts, jackknife",
     }
-    squares = np.bincount(codes, weights=centred(values, codes) ** 2) if values.size else dfs
-    if not squares.any():
+    deviations = centred(values, codes) if values.size else values
+    if agree(deviations):
         return undefined(_why_no_noise(dfs.size), n_cases=dfs.size, **known)
+    squares = np.bincount(codes, weights=deviations**2)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = (squares.sum() - np.r_[0.0, squares]) / (dfs.sum() - np.r_[0.0, dfs])
     return bounded(jackknife(np.sqrt(np.maximum(variances, 0.0)), **known), low=0)
@@ -195,7 +198,7 @@ def repeats_needed(share: Estimate, *, target: float = 0.10) -> Repeats:
     >>> repeats_needed(share).likely
     9
     """
-    check_level(target)
+    check_level(target, "target")
     likely, safe = (_repeats_for(value, target) for value in (share.estimate, share.conf_high))
     reason = ""
     if safe is None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.quadratic_forms import Cells, dense, equations, grouped, regular
-from evalstats.stats.results import FloatArray, IntArray, check_clusters, check_scores
+from evalstats.stats.results import ROUNDING, FloatArray, IntArray, check_clusters, check_scores
 
 LEVELS = ("case", "day", "case_day", "trial", "judge")
 NAMES = {
@@ -112,7 +112,7 @@ class Layout:
             return "one case: no variance between cases" if self.n_cases else "no scores"
         if self.active == ("case",):
             return "one observation per case: nothing to separate"
-        if not self.cells.squares.any():
+        if self.cells.squares.max() <= ROUNDING**2:
             return "all scores agree: no variance to divide"
         if not regular(self._equations[1][:1]).all():
             return "the design cannot tell the levels apart: cases and days coincide"

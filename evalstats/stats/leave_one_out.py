@@ -13,13 +13,12 @@ References
    doi:10.1214/aos/1176345462
 """
 
-from dataclasses import replace
-from math import inf, nan, sqrt
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
 
-from evalstats.stats.results import Estimate, FloatArray, check_level, t_quantile
+from evalstats.stats.results import Estimate, FloatArray, agree, around, t_quantile
 
 MIN_UNITS = 3
 
@@ -63,13 +62,11 @@ def jackknife(values: FloatArray, *, level: float, caveats: tuple[str, ...] = ()
     n = values.size - 1
     problem = _why_no_error(values)
     std_error = nan if problem else jackknife_error(values[1:])
-    half = nan if problem else t_quantile(level, n - 1) * std_error
-    return Estimate(
-        estimate=values[0],
-        std_error=std_error,
-        conf_low=values[0] - half,
-        conf_high=values[0] + half,
-        level=check_level(level),
+    return around(
+        values[0],
+        std_error,
+        t_quantile(level, max(n - 1, 1)),
+        level=level,
         n_cases=n,
         caveats=(*caveats, problem) if problem else caveats,
         **known,
@@ -81,18 +78,10 @@ def jackknife_error(left_out: FloatArray) -> float:
     return sqrt(float(((left_out - left_out.mean()) ** 2).sum()) * (1 - 1 / left_out.size))
 
 
-def bounded(record: Estimate, *, low: float = -inf, high: float = inf) -> Estimate:
-    """Return the record with estimate and interval kept inside what the estimand can be; NaN stays NaN."""
-    estimate, conf_low, conf_high = (
-        float(np.clip(x, low, high)) for x in (record.estimate, record.conf_low, record.conf_high)
-    )
-    return replace(record, estimate=estimate, conf_low=conf_low, conf_high=conf_high)
-
-
 def _why_no_error(values: FloatArray) -> str:
     n = values.size - 1
     if n < MIN_UNITS:
         return f"{n} of the {MIN_UNITS} units needed for a standard error"
     if not np.isfinite(values).all():
         return "undefined once some unit is left out: no standard error"
-    return "" if np.ptp(values) > 0 else "no unit moves it: the variance is not estimable"
+    return "" if not agree(values) else "no unit moves it: the variance is not estimable"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, expit, logit, ndtr
 
-from evalstats.stats.proportions import wilson
+from evalstats.stats.power import simulated_share
 from evalstats.stats.results import Estimate, FloatArray, check_scores
 from evalstats.stats.worlds import World
 
@@ -157,13 +157,10 @@ def legacy_operating_characteristic(
     undefined = np.isnan(last) | np.isnan(nights).all(axis=0)
     centre = np.nanmedian(np.where(undefined, 0.0, nights), axis=0)
     blocked = ~undefined & (last < centre - MARGIN)
+    what = f"blocking a drop of {drop:g}" if drop else "blocking an unchanged night"
+    found = simulated_share(blocked, estimand=what, unit="suites")
     without = f"{int(undefined.sum())} of them without headroom on the last night: not blocked"
-    return replace(
-        wilson(int(blocked.sum()), reps),
-        estimand=f"blocking a drop of {drop:g}" if drop else "blocking an unchanged night",
-        method="simulation",
-        caveats=("suites are counted as cases", *([without] if undefined.any() else [])),
-    )
+    return replace(found, caveats=(*found.caveats, without)) if undefined.any() else found
 
 
 def _suites(world: World, reps: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -33,6 +33,7 @@ from evalstats.stats.results import (
     Estimate,
     FloatArray,
     IntArray,
+    agree,
     check_clusters,
     check_level,
     check_scores,
@@ -221,11 +222,10 @@ def mean_error(values: FloatArray, clusters: ArrayLike | None) -> MeanError:
     mean = float(values.mean()) if n else nan
     few = n_clusters < FEW_CLUSTERS
     method = "t on cases" if clusters is None else f"t on clusters, {'CR3' if few else 'CR1'}"
-    problem = _why_no_error(values, n_clusters)
+    sizes, sums = np.bincount(codes), np.bincount(codes, weights=values - mean).astype(np.float64)
+    problem = _why_no_error(values, sums)
     if problem:
         return MeanError(mean, nan, max(n_clusters - 1, 0), method, (problem,))
-    sizes = np.bincount(codes)
-    sums = np.bincount(codes, weights=values - mean)
     weights = sizes if few else np.zeros(n_clusters)  # CR3 leaves each cluster out in turn
     correction = (n_clusters - 1) / n_clusters if few else n_clusters / (n_clusters - 1)
     variance = correction * float(((sums / (n - weights)) ** 2).sum())
@@ -241,16 +241,18 @@ def centred(values: FloatArray, codes: IntArray) -> FloatArray:
     return shifted - (np.bincount(codes, weights=shifted) / np.bincount(codes))[codes]
 
 
-def _why_no_error(values: FloatArray, n_clusters: int) -> str:
-    if not values.size:
-        return "no cases"
-    if values.size < MIN_CASES:
-        return f"{values.size} of the {MIN_CASES} cases needed for a standard error"
-    if n_clusters < 2:
-        return "one cluster: no variance between clusters"
-    if np.ptp(values) == 0:
-        return "all cases agree: the variance is not estimable"
-    return ""
+def too_few(n_cases: int, n_units: int) -> str:
+    """Return why so few cases, in so many clusters, bear no standard error, or an empty string."""
+    if n_cases < MIN_CASES:
+        return f"{n_cases} of the {MIN_CASES} cases needed for a standard error" if n_cases else "no cases"
+    return "one cluster: no variance between clusters" if n_units < 2 else ""
+
+
+def _why_no_error(values: FloatArray, sums: FloatArray) -> str:
+    few = too_few(values.size, sums.size)
+    if not few and (agree(values) or agree(sums)):
+        return f"all {'cases' if agree(values) else 'clusters'} agree: the variance is not estimable"
+    return few
 
 
 class _OneWay(NamedTuple):

@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.layouts import NAMES
-from evalstats.stats.results import Estimate, FloatArray, IntArray, check_clusters, check_scores, undefined
+from evalstats.stats.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    agree,
+    check_clusters,
+    check_scores,
+    undefined,
+)
 
 MAX_ROWS = 2_000
 CROSS_CHECK = "a cross-check: no interval"
@@ -97,7 +105,7 @@ def _fit(values: FloatArray, factors: dict[str, IntArray]) -> tuple[list[float],
 def _refusal(values: FloatArray, factors: dict[str, IntArray]) -> str:
     if values.size > MAX_ROWS:
         return f"{values.size} rows: a mixed model is only tried up to {MAX_ROWS}"
-    if values.size < 2 or np.ptp(values) == 0:
+    if agree(values):
         return "all scores agree: no variance to divide" if values.size else "no scores"
     levels = {name: int(codes.max()) + 1 for name, codes in factors.items()}
     single = [name for name, n in levels.items() if n < 2 or n == values.size]

@@ -15,10 +15,10 @@ References
 from dataclasses import replace
 from math import hypot, isnan, nan, sqrt
 
-from evalstats.stats.results import Estimate, normal_quantile
+from evalstats.stats.results import Estimate, check_level, normal_quantile, rescaled
 
 
-def difference_floor(noise: Estimate, *, judgements: int, coverage: float = 0.95) -> Estimate:
+def difference_floor(noise: Estimate, *, judgements: int, content: float = 0.95) -> Estimate:
     """Which difference of two runs may be the judge alone? The noise floor.
 
     Parameters
@@ -27,7 +27,7 @@ def difference_floor(noise: Estimate, *, judgements: int, coverage: float = 0.95
         From `judge_noise`.
     judgements : int
         Judgements behind each run's mean: cases x trials x repeats, as *deployed*.
-    coverage : float
+    content : float
         Share of differences by judge noise alone that stay below the floor.
 
     Returns
@@ -53,12 +53,14 @@ def difference_floor(noise: Estimate, *, judgements: int, coverage: float = 0.95
     """
     if judgements < 1:
         raise ValueError(f"judgements must be at least 1, got {judgements!r}")
-    factor = normal_quantile(coverage) * sqrt(2 / judgements)
-    return _scaled(noise, factor, "judge noise floor of a difference", f"{coverage:g} noise floor")
+    factor = normal_quantile(check_level(content, "content")) * sqrt(2 / judgements)
+    return rescaled(
+        noise, factor, estimand="judge noise floor of a difference", method=f"{content:g} noise floor"
+    )
 
 
 def lift_floor(
-    noise: Estimate, *, fail_with: float, fail_base: float, judgements: int, coverage: float = 0.95
+    noise: Estimate, *, fail_with: float, fail_base: float, judgements: int, content: float = 0.95
 ) -> Estimate:
     """Which difference of two lifts may be the judge alone? The noise floor, when both arms are judged again.
 
@@ -70,7 +72,7 @@ def lift_floor(
         Mean failure rate with and without the skill, in [0, 1].
     judgements : int
         Judgements behind each arm's mean in each run: cases x trials x repeats, as *deployed*.
-    coverage : float
+    content : float
         Share of differences by judge noise alone that stay below the floor.
 
     Returns
@@ -94,13 +96,13 @@ def lift_floor(
     >>> round(lift_floor(noise, fail_with=0.3, fail_base=0.4, judgements=150).estimate, 4)
     0.25
     """
-    floor = difference_floor(noise, judgements=judgements, coverage=coverage)
+    floor = difference_floor(noise, judgements=judgements, content=content)
     factor = hypot(1, fail_with / fail_base) / fail_base if fail_base > 0 else nan
     if isnan(factor):  # say so before the record would refuse a NaN without a reason
         floor = replace(
             floor, caveats=(*floor.caveats, "the base never fails: no headroom, lift is undefined")
         )
-    return _scaled(floor, factor, "judge noise floor of lift", floor.method)
+    return rescaled(floor, factor, estimand="judge noise floor of lift")
 
 
 def flipped_lift(fail_with: float, fail_base: float, *, flips: float) -> float:
@@ -134,9 +136,3 @@ def flipped_lift(fail_with: float, fail_base: float, *, flips: float) -> float:
     """
     seen_with, seen_base = (fail * (1 - flips) + (1 - fail) * flips for fail in (fail_with, fail_base))
     return 1 - seen_with / seen_base if seen_base > 0 else nan
-
-
-def _scaled(record: Estimate, factor: float, estimand: str, method: str) -> Estimate:
-    names = ("estimate", "std_error", "conf_low", "conf_high")
-    scaled = {name: factor * getattr(record, name) for name in names}
-    return replace(record, estimand=estimand, method=method, **scaled)

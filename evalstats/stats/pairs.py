@@ -109,10 +109,10 @@ def paired_difference(
     'Newcombe, paired'
     """
     new, old = check_pairs(pairs.candidate, pairs.baseline)
-    refusal = _refusal(new.size, pairs.unmatched)
-    if refusal:
+    reason = refusal(new.size, pairs.unmatched)
+    if reason:
         return undefined(
-            refusal,
+            reason,
             estimand="difference of mean scores",
             population="SUPER",
             level=level,
@@ -256,7 +256,8 @@ def _by_dp25(pairs: Pairs, rng: np.random.Generator, reps: int, level: float) ->
     return replace(found, caveats=found.caveats + wide)
 
 
-def _refusal(n_pairs: int, unmatched: int) -> str:
+def refusal(n_pairs: int, unmatched: int) -> str:
+    """Return why these pairs are not compared, or an empty string."""
     if not n_pairs:
         return "no pairs"
     if unmatched > MAX_UNMATCHED * (n_pairs + unmatched):

@@ -22,7 +22,7 @@ from math import ceil, inf, log, log1p, sqrt
 
 from scipy.special import ndtri
 
-from evalstats.stats.results import Population, check_level
+from evalstats.stats.results import Population, check_level, check_positive
 
 ROUNDING = 1e-9  # a whole number reached within rounding is not rounded up again
 
@@ -97,7 +97,7 @@ class Study:
     def multiplier(self) -> float:
         """Return z_alpha + z_power: how many standard errors the effect must be."""
         return float(
-            ndtri(1 - probability("alpha", self.alpha) / self.sides) + ndtri(probability("power", self.power))
+            ndtri(1 - check_level(self.alpha, "alpha") / self.sides) + ndtri(check_level(self.power, "power"))
         )
 
     def variance_of_case(self, spread: Spread, trials: float, repeats: float) -> float:
@@ -177,7 +177,7 @@ def cases_needed(
     969
     """
     variance = study.variance_of_case(spread, trials, judge_repeats)
-    return _rounded_up(variance * (study.multiplier / positive("effect", effect)) ** 2)
+    return _rounded_up(variance * (study.multiplier / check_positive("effect", effect)) ** 2)
 
 
 def n_required(baseline: float, effect: float, *, alpha: float = 0.05, power: float = 0.80) -> int:
@@ -186,7 +186,7 @@ def n_required(baseline: float, effect: float, *, alpha: float = 0.05, power: fl
     Parameters
     ----------
     baseline : float
-        Pass rate of today, strictly inside (0, 1).
+        Pass rate of today, inside (0, 1).
     effect : float
         Smallest change that matters, above 0, as a proportion.
     alpha, power : float
@@ -218,11 +218,11 @@ def n_required(baseline: float, effect: float, *, alpha: float = 0.05, power: fl
     """
     if not 0 < baseline < 1:
         raise ValueError(
-            f"baseline must be strictly inside (0, 1), got {baseline!r}: "
+            f"baseline must be inside (0, 1), got {baseline!r}: "
             "a saturated suite has no variance to plan with; add harder cases"
         )
     multiplier = Study(paired=False, alpha=alpha, power=power).multiplier
-    return _rounded_up(2 * baseline * (1 - baseline) * (multiplier / positive("effect", effect)) ** 2)
+    return _rounded_up(2 * baseline * (1 - baseline) * (multiplier / check_positive("effect", effect)) ** 2)
 
 
 def zero_failure_runs(flake_rate: float, *, level: float = 0.95) -> int:
@@ -231,7 +231,7 @@ def zero_failure_runs(flake_rate: float, *, level: float = 0.95) -> int:
     Parameters
     ----------
     flake_rate : float
-        Bound to be shown, strictly inside (0, 1), as a proportion of runs.
+        Bound to be shown, inside (0, 1), as a proportion of runs.
     level : float
         Confidence.
 
@@ -253,21 +253,7 @@ def zero_failure_runs(flake_rate: float, *, level: float = 0.95) -> int:
     >>> zero_failure_runs(0.05)
     59
     """
-    return _rounded_up(log(1 - check_level(level)) / log1p(-probability("flake_rate", flake_rate)))
-
-
-def probability(name: str, value: float) -> float:
-    """Return `value`, or say that `name` must be strictly inside (0, 1)."""
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be strictly inside (0, 1), got {value!r}")
-    return value
-
-
-def positive(name: str, value: float) -> float:
-    """Return `value`, or say that `name` must be above 0."""
-    if not 0 < value < inf:
-        raise ValueError(f"{name} must be above 0, got {value!r}")
-    return value
+    return _rounded_up(log(1 - check_level(level)) / log1p(-check_level(flake_rate, "flake_rate")))
 
 
 def _rounded_up(amount: float) -> int:

@@ -18,9 +18,8 @@ from math import sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from evalstats.stats.planning import probability
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate
+from evalstats.stats.results import BoolArray, Estimate, check_level
 from evalstats.stats.worlds import World, draw
 
 
@@ -65,11 +64,16 @@ def simulated_power(
     n = world.cases
     errors = differences.std(axis=1, ddof=1) / sqrt(n) if n > 1 else np.zeros(reps)
     direction = 1.0 if world.effect >= 0 else -1.0
-    threshold = stdtrit(max(n - 1, 1), 1 - probability("alpha", alpha) / 2) * errors
+    threshold = stdtrit(max(n - 1, 1), 1 - check_level(alpha, "alpha") / 2) * errors
     found = (errors > 0) & (direction * differences.mean(axis=1) > threshold)
+    return simulated_share(found, estimand=f"power of a paired t test on {n} cases", unit="studies")
+
+
+def simulated_share(hits: BoolArray, *, estimand: str, unit: str) -> Estimate:
+    """Return how often it happened in simulated worlds, shape (reps,), with its Monte-Carlo error by Wilson."""
     return replace(
-        wilson(int(found.sum()), reps),
-        estimand=f"power of a paired t test on {n} cases",
+        wilson(int(hits.sum()), hits.size),
+        estimand=estimand,
         method="simulation",
-        caveats=("studies are counted as cases",),
+        caveats=(f"{unit} are counted as cases",),
     )

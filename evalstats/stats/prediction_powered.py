@@ -21,17 +21,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evalstats.stats.accuracy import MIN_LABELS
+from evalstats.stats.means import too_few
 from evalstats.stats.results import (
+    ROUNDING,
     Estimate,
     FloatArray,
+    around,
     check_clusters,
     check_level,
+    check_pairs,
     check_scores,
     t_quantile,
     undefined,
 )
-
-MIN_LABELS = 10  # in each class, or in all when labels are no shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +94,8 @@ def ppi_mean(judged: Judged, *, level: float = 0.95) -> Estimate:
     >>> print(ppi_mean(judged))
     true mean 0.7008 [0.5916, 0.8101] at level 0.95 (PPI++ with weight 0.803, SUPER, 40 cases, 240 trials)
     """
-    y, f, rest = (check_scores(x) for x in (judged.labels, judged.verdicts, judged.unlabelled))
-    if y.shape != f.shape:
-        raise ValueError(f"labels and verdicts must match, got {y.size} and {f.size}")
+    y, f = check_pairs(judged.labels, judged.verdicts, must="labels and verdicts must match")
+    rest = check_scores(judged.unlabelled)
     weight = tuned_weight(y, f, rest)
     known: dict[str, Any] = {
         "estimand": "true mean",
@@ -110,15 +112,14 @@ def ppi_mean(judged: Judged, *, level: float = 0.95) -> Estimate:
     estimate = float(rectified.mean()) + (float(imputed.mean()) if rest.size else 0.0)
     n_clusters, variance = _variance(rectified, imputed, judged)
     known["n_clusters"] = None if judged.clusters is None else n_clusters
-    if n_clusters < 2 or not variance > 0:
-        why = "one cluster: no variance between clusters" if n_clusters < 2 else "all cases agree"
+    problem = too_few(y.size, n_clusters)
+    if problem or variance <= ROUNDING**2:
+        why = problem or "all cases agree: the variance is not estimable"
         return undefined(why, estimate=estimate, **known)
-    half = t_quantile(level, n_clusters - 1) * sqrt(variance)
-    return Estimate(
-        estimate=estimate,
-        std_error=sqrt(variance),
-        conf_low=estimate - half,
-        conf_high=estimate + half,
+    return around(
+        estimate,
+        sqrt(variance),
+        t_quantile(level, n_clusters - 1),
         caveats=() if rest.size else ("no unlabelled cases: labels alone",),
         **known,
     )

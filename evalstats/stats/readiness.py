@@ -21,10 +21,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri, ndtr, ndtri
+from scipy.special import chdtri, ndtr
 
 from evalstats.stats.decisions import Rule
-from evalstats.stats.results import FloatArray, check_level, check_scores
+from evalstats.stats.results import FloatArray, agree, check_level, check_scores
 
 MIN_RUNS, MIN_DAYS = 8, 5
 HYSTERESIS = 1.1  # once READY, a suite is revoked only this much beyond the margin
@@ -104,7 +104,7 @@ class Readiness:
     more_runs: int | None
 
 
-def gate_readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) -> Readiness:
+def gate_readiness(evidence: Evidence, rule: Rule, *, level: float = 0.90) -> Readiness:
     """May this suite block? READY when even the upper bound of its spread lets the gate see the margin.
 
     Parameters
@@ -113,8 +113,8 @@ def gate_readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) 
         Accepted runs of one identity.
     rule : Rule
         Margin, size and power of the gate; its looks play no part here.
-    confidence : float
-        Of the upper bound on the spread.
+    level : float
+        Confidence of the upper bound on the spread.
 
     Returns
     -------
@@ -143,8 +143,8 @@ def gate_readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) 
     if len(evidence.days) != values.size:
         raise ValueError(f"days must have one label per run, got {len(evidence.days)} for {values.size}")
     n = values.size
-    spread = float(values.std(ddof=1)) if n > 1 and np.ptp(values) > 0 else nan
-    largest = largest_ready_spread(n, rule, reruns=evidence.reruns, confidence=confidence)
+    spread = float(values.std(ddof=1)) if not agree(values) else nan
+    largest = largest_ready_spread(n, rule, reruns=evidence.reruns, level=level)
     detectable = rule.margin * spread / largest
     tolerated = HYSTERESIS if evidence.was_ready else 1.0
     reasons = _reasons(evidence, spread, n)
@@ -154,15 +154,15 @@ def gate_readiness(evidence: Evidence, rule: Rule, *, confidence: float = 0.90) 
         state=_state(evidence, reasons, detectable > tolerated * rule.margin),
         reasons=tuple(reasons),
         spread=spread,
-        spread_bound=spread_upper_bound(spread, n, confidence=confidence),
+        spread_bound=spread_upper_bound(spread, n, level=level),
         detectable=detectable,
         block_above=rule.fraction * rule.margin,
         largest_spread=largest,
-        more_runs=_more_runs(spread, n, rule, evidence.reruns, confidence),
+        more_runs=_more_runs(spread, n, rule, evidence.reruns, level),
     )
 
 
-def spread_upper_bound(spread: float, n_runs: int, *, confidence: float = 0.90) -> float:
+def spread_upper_bound(spread: float, n_runs: int, *, level: float = 0.90) -> float:
     """Return the upper confidence bound of a standard deviation from n normal runs, in its unit; NaN below 2.
 
     References
@@ -176,10 +176,10 @@ def spread_upper_bound(spread: float, n_runs: int, *, confidence: float = 0.90) 
     """
     if n_runs < 2:
         return nan
-    return spread * sqrt((n_runs - 1) / float(chdtri(n_runs - 1, check_level(confidence))))
+    return spread * sqrt((n_runs - 1) / float(chdtri(n_runs - 1, check_level(level))))
 
 
-def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, confidence: float = 0.90) -> float:
+def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, level: float = 0.90) -> float:
     """How steady must the runs be? The largest standard deviation at which a suite is READY.
 
     Parameters
@@ -190,8 +190,8 @@ def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, confidence
         Margin, size and power of the gate.
     reruns : int
         Independent runs of a candidate.
-    confidence : float
-        Of the upper bound on the spread.
+    level : float
+        Confidence of the upper bound on the spread.
 
     Returns
     -------
@@ -213,9 +213,8 @@ def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, confidence
     """
     if n_runs < 2:
         return nan
-    multiplier = float(ndtri(1 - rule.alpha) + ndtri(rule.power))
-    bound = spread_upper_bound(1.0, n_runs, confidence=confidence)
-    return rule.margin / (multiplier * bound * sqrt(1 / reruns + 1 / n_runs))
+    bound = spread_upper_bound(1.0, n_runs, level=level)
+    return rule.margin / (rule.multiplier * bound * sqrt(1 / reruns + 1 / n_runs))
 
 
 def blocking_curve(
@@ -275,11 +274,11 @@ def _reasons(evidence: Evidence, spread: float, n: int) -> list[str]:
     return [reason for reason, holds in checks.items() if holds] + list(evidence.objections)
 
 
-def _more_runs(spread: float, n: int, rule: Rule, reruns: int, confidence: float) -> int | None:
+def _more_runs(spread: float, n: int, rule: Rule, reruns: int, level: float) -> int | None:
     """Return how many further runs are needed, if the spread stays as it is."""
     if isnan(spread):
         return max(MIN_RUNS - n, 0) or None
     for total in range(max(n, MIN_RUNS), MOST_RUNS):
-        if spread <= largest_ready_spread(total, rule, reruns=reruns, confidence=confidence):
+        if spread <= largest_ready_spread(total, rule, reruns=reruns, level=level):
             return total - n
     return None

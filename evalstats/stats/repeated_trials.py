@@ -1,10 +1,10 @@
 """How high is the pass rate, when each of several cases was tried several times? Cases stay the unit.
 
-Trials of one case resemble each other: a hard case fails again. Pooled as if independent they give intervals
-far too narrow. These methods take counts per case and let the cases disagree.
+Trials of one case resemble each other; pooled as if independent they give intervals far too narrow. These
+methods take counts per case and let the cases disagree.
 
-Written by hand: statsmodels has no Wilson interval on an effective number of trials, and a posterior of two
-parameters needs a grid, not a sampler; it gives the same answer every time.
+Written by hand: statsmodels has no Wilson interval on an effective number of trials, and two parameters need
+a grid, not a sampler.
 
 References
 ----------
@@ -17,6 +17,7 @@ References
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import nan, sqrt
 
 import numpy as np
@@ -34,7 +35,8 @@ from evalstats.stats.results import (
     t_quantile,
 )
 
-MANY_CASES = 30  # from here on t on case means holds its level, by simulation
+MANY_CLUSTERS = 30  # from here on t on clusters holds its level, by simulation
+MANY_CASES = 1000  # from here on t on cases does, near the ceiling too, and the grid becomes coarse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +91,13 @@ def pass_rate(
     -------
     Estimate
         Of the mean of the case pass rates (population SUPER). `method` names what was chosen: Wilson for one
-        trial a case; t on case means from 30 cases (or clusters) on; below, or when every case is all pass
-        or all fail, the beta-binomial posterior, and with clusters Wilson on the effective number of trials.
+        trial a case; t from 1000 cases (or 30 clusters) on; below, or when every case is all pass or all
+        fail, the beta-binomial posterior, and with clusters Wilson on the effective number of trials.
 
     Notes
     -----
-    Assumes cases (or clusters) drawn independently. Fewer than 3 cases give no interval. For graded scores
-    use `case_mean`.
+    Assumes cases (or clusters) drawn independently; fewer than 3 give no interval. Near the ceiling t is too
+    narrow even at 50 cases. For graded scores use `mean_score`.
 
     References
     ----------
@@ -110,7 +112,11 @@ def pass_rate(
     if clusters is None and MIN_CASES <= n.size == n.sum():
         return wilson(int(c.sum()), int(n.sum()), level=level)
     units = np.unique(check_clusters(clusters, n.size)).size
-    if units >= MANY_CASES and np.ptp(c / n) > 0 and ((c > 0) & (c < n)).any():
+    if (
+        units >= (MANY_CASES if clusters is None else MANY_CLUSTERS)
+        and np.ptp(c / n) > 0
+        and ((c > 0) & (c < n)).any()
+    ):
         return replace(case_mean(c / n, clusters=clusters, trials=n, level=level), estimand="pass rate")
     if clusters is None:
         return beta_binomial_grid(c, n, level=level)
@@ -135,8 +141,8 @@ def wilson_effective(
     clusters : array of labels, shape (n_cases,), optional
         The group each case belongs to; without it every case is independent.
     deff : float, optional
-        Design effect, at least 1. Absent: estimated as the variance between cases (or clusters) over the
-        binomial one, kept between 1 and trials per case (cluster); at the upper end when all agree.
+        Design effect, at least 1. Absent: the variance between cases (or clusters) over the binomial one,
+        kept between 1 and trials per case (cluster); at the upper end when all agree.
     df : float, optional
         Degrees of freedom of the t quantile; absent: cases (or clusters) - 1; ``math.inf`` for the normal.
     level : float
@@ -164,13 +170,10 @@ def wilson_effective(
     rates = c / n
     found = mean_error(rates, clusters)
     units = found.df + 1
-    # With a design effect from elsewhere one case is enough; otherwise the cases must provide it.
     unknown = not n.size or (deff is None and (n.size < MIN_CASES or units < 2))
     bounds = nan, nan
     if not unknown:
-        effective = (
-            _effective_trials(found.mean, found.std_error, n, units) if deff is None else n.sum() / deff
-        )
+        effective = _effective_trials(*found[:2], n, units) if deff is None else n.sum() / deff
         quantile = t_quantile(level, found.df if df is None else df)
         bounds = wilson_bounds(found.mean * effective, effective, quantile)
     return Estimate(
@@ -207,8 +210,8 @@ def beta_binomial_grid(passed: ArrayLike, trials: ArrayLike, *, level: float = 0
 
     Notes
     -----
-    Assumes cases drawn independently, their pass rates spread as a Beta, uniform priors on its mean and on
-    the correlation. With few cases the priors count: do not use it to rank arms that differ by little.
+    Assumes cases drawn independently, pass rates spread as a Beta, uniform priors on its mean and on the
+    correlation. With few cases the priors count: not for ranking arms that differ by little.
 
     References
     ----------
@@ -220,8 +223,7 @@ def beta_binomial_grid(passed: ArrayLike, trials: ArrayLike, *, level: float = 0
     pass rate 1 [0.4907, 0.9958] at level 0.95 (beta-binomial grid, SUPER, 3 cases, 9 trials)
     """
     c, n = _case_counts(passed, trials)
-    tail = (1 - check_level(level)) / 2
-    few = n.size < MIN_CASES
+    few, tail = n.size < MIN_CASES, (1 - check_level(level)) / 2
     posterior = None if few else beta_binomial_posterior(c, n)
     return Estimate(
         estimand="pass rate",
@@ -257,8 +259,7 @@ def beta_binomial_posterior(
 
     Notes
     -----
-    Cost grows with trials per case, not with cases. With one trial a case the correlation is unknowable: do
-    not read it then.
+    Cost grows with trials per case, not with cases. With one trial a case the correlation is unknowable.
 
     References
     ----------
@@ -271,30 +272,36 @@ def beta_binomial_posterior(
     array([0.5, 0.5])
     """
     c, n = _case_counts(passed, trials)
-    means = (np.arange(n_means) + 0.5) / n_means
-    correlations = (np.arange(n_correlations) + 0.5) / n_correlations
-    size = 1 / correlations - 1
-    a, b = means[:, None] * size, (1 - means)[:, None] * size
-    log_weights = np.zeros_like(a)
+    means, correlations = _midpoints(n_means), _midpoints(n_correlations)
+    log_weights = np.zeros((n_means, n_correlations))
     # The likelihood needs only how many cases passed, failed and had more than j trials [Griffiths]_.
     for j in range(int(n.max(initial=0))):
-        log_weights += (c > j).sum() * np.log(a + j) + (n - c > j).sum() * np.log(b + j)
-        log_weights -= (n > j).sum() * np.log(size + j)
+        passes, fails, either = _log_terms(j, n_means, n_correlations)
+        log_weights += (c > j).sum() * passes + (n - c > j).sum() * fails - (n > j).sum() * either
     weights = np.exp(log_weights - log_weights.max())
     return BetaBinomialPosterior(means=means, correlations=correlations, weights=weights / weights.sum())
+
+
+def _midpoints(cells: int) -> FloatArray:
+    return (np.arange(cells) + 0.5) / cells
+
+
+@lru_cache(maxsize=64)
+def _log_terms(j: int, n_means: int, n_correlations: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what trial j + 1 of a case adds to the log-likelihood on the grid: the same for all data."""
+    means, size = _midpoints(n_means)[:, None], 1 / _midpoints(n_correlations) - 1
+    return np.log(means * size + j), np.log((1 - means) * size + j), np.log(size + j)
 
 
 def _case_counts(passed: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
     c, n = check_counts(passed, trials)
     if c.ndim != 1 or (n < 1).any():
-        raise ValueError(
-            f"passed and trials must be flat with at least 1 trial a case, got trials {n.tolist()}"
-        )
+        raise ValueError(f"passed and trials must be flat, 1 trial a case or more, got trials {n.tolist()}")
     return c, n
 
 
 def _effective_trials(mean: float, std_error: float, trials: IntArray, units: int) -> float:
-    """Return the trials that would give this variance if independent, between one a unit and all."""
+    """Return the independent trials that would vary so, between one a unit and all."""
     if not 0 < mean < 1 or not std_error > 0:
         return float(units)
     return float(np.clip(mean * (1 - mean) / std_error**2, units, trials.sum()))

@@ -5,8 +5,8 @@ data: no plots, no rounding, no verdict. What cannot be computed is NaN and carr
 reason; it is never 0.
 """
 
-from dataclasses import dataclass, fields
-from math import isnan, nan
+from dataclasses import dataclass, fields, replace
+from math import inf, isnan, nan
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,8 +15,11 @@ from scipy.special import ndtri, stdtrit
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 Population: TypeAlias = Literal["SUPER", "FIXED"]
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+
+ROUNDING = 1e-12  # scores are of the order of 1: what is smaller is the dust of floating point, not variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,11 +150,18 @@ class Test:
         )
 
 
-def check_level(level: float) -> float:
-    """Return `level`, or say that it is not a confidence level inside (0, 1)."""
+def check_level(level: float, name: str = "level") -> float:
+    """Return `level`, or say that it (by its `name`) is not a probability inside (0, 1)."""
     if not 0 < level < 1:
-        raise ValueError(f"level must be inside (0, 1), got {level!r}")
+        raise ValueError(f"{name} must be inside (0, 1), got {level!r}")
     return level
+
+
+def check_positive(name: str, value: float) -> float:
+    """Return `value`, or say that `name` must be above 0."""
+    if not 0 < value < inf:
+        raise ValueError(f"{name} must be above 0, got {value!r}")
+    return value
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -174,12 +184,21 @@ def check_scores(scores: ArrayLike) -> FloatArray:
     return values
 
 
-def check_pairs(candidate: ArrayLike, baseline: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of both arms, shape (n,) each, the same case at the same place."""
+def check_pairs(
+    candidate: ArrayLike, baseline: ArrayLike, *, must: str = "both arms must have the same cases"
+) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of both arms, shape (n,) each, the same case at the same place; of raters likewise."""
     new, old = check_scores(candidate), check_scores(baseline)
     if new.size != old.size:
-        raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
+        raise ValueError(f"{must}, got {new.size} and {old.size}")
     return new, old
+
+
+def check_yes_no(names: str, *vectors: FloatArray) -> None:
+    """Name the first verdict that is neither 0 nor 1."""
+    outside = [x for vector in vectors for x in vector if x not in (0.0, 1.0)]
+    if outside:
+        raise ValueError(f"{names} must be 0 or 1, got {outside[0]!r}")
 
 
 def check_counts(passed: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
@@ -214,6 +233,12 @@ def check_clusters(clusters: ArrayLike | None, n: int) -> IntArray:
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
+def agree(values: ArrayLike) -> bool:
+    """Return whether all values are the same but for rounding, so that nothing is known of their spread."""
+    x = np.asarray(values, dtype=np.float64)
+    return not x.size or bool(np.ptp(x) <= ROUNDING * max(1.0, float(np.abs(x).max())))
+
+
 def normal_quantile(level: float) -> float:
     """Return the two-sided standard normal quantile of a confidence level: 1.96 at 0.95."""
     return float(ndtri((1 + check_level(level)) / 2))
@@ -229,6 +254,32 @@ def undefined(caveat: str, *, estimate: float = nan, **fields_known: Any) -> Est
     return Estimate(
         estimate=estimate, std_error=nan, conf_low=nan, conf_high=nan, caveats=(caveat,), **fields_known
     )
+
+
+def around(estimate: float, std_error: float, quantile: float, **known: Any) -> Estimate:
+    """Return the Estimate whose bounds lie `quantile` standard errors to either side."""
+    half = quantile * std_error
+    return Estimate(
+        estimate=estimate,
+        std_error=std_error,
+        conf_low=estimate - half,
+        conf_high=estimate + half,
+        **known,
+    )
+
+
+def rescaled(record: Estimate, slope: float, *, shift: float = 0.0, **changes: Any) -> Estimate:
+    """Return the record on the scale shift + slope * x (slope not negative), with other fields changed."""
+    moved = {name: shift + slope * getattr(record, name) for name in ("estimate", "conf_low", "conf_high")}
+    return replace(record, std_error=slope * record.std_error, **moved, **changes)
+
+
+def bounded(record: Estimate, *, low: float = -inf, high: float = inf) -> Estimate:
+    """Return the record with estimate and interval kept inside what the estimand can be; NaN stays NaN."""
+    estimate, conf_low, conf_high = (
+        float(np.clip(x, low, high)) for x in (record.estimate, record.conf_low, record.conf_high)
+    )
+    return replace(record, estimate=estimate, conf_low=conf_low, conf_high=conf_high)
 
 
 def _plain(record: Estimate | Test, kind: type[float] | type[int], *names: str) -> None:

@@ -26,17 +26,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evalstats.stats.resampling import chunks
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
     IntArray,
+    agree,
     check_clusters,
     check_level,
     check_scores,
 )
 
 TRIMMED = 0.25  # share of trials cut off at each end
-CHUNK = 2**20  # resampled scores held at once: 8 MB
 
 
 class CaseTrials(NamedTuple):
@@ -236,8 +237,7 @@ def _within_cases(
     """Return resamples of the trials of each case, as chunks of shape (rows, n_trials)."""
     sizes = np.bincount(codes)
     first, size = (np.cumsum(sizes) - sizes)[codes], sizes[codes]
-    step = max(1, CHUNK // scores.size)
-    counts = [min(step, reps - start) for start in range(0, reps, step)]
+    counts = [rows.stop - rows.start for rows in chunks(reps, scores.size)]
     return [scores[first + rng.integers(0, size, (rows, scores.size))] for rows in counts]
 
 
@@ -293,4 +293,4 @@ def _problem(draws: FloatArray, codes: IntArray) -> str:
         return "no trials"
     if not draws.size:
         return "one trial a case: nothing to resample"
-    return "" if np.ptp(draws) > 0 else "all resamples agree: the variance is not estimable"
+    return "" if not agree(draws) else "all resamples agree: the variance is not estimable"

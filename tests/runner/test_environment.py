@@ -106,8 +106,8 @@ def test_home_is_fresh_whatever_the_last_trial_did(make_suite, case, go, mess):
 
 
 def test_a_stranger_cannot_write_into_the_output_of_a_later_trial(make_suite, case, go):
-    first = "(setsid env -i sh -c 'sleep 0.6; echo late' &)"
-    shell = f"if test $EVALSTATS_TRIAL_INDEX = 1; then {first}; else sleep 0.4; echo mine; fi"
+    first = "(setsid env -i sh -c 'sleep 0.8; echo late' &)"
+    shell = f"if test $EVALSTATS_TRIAL_INDEX = 1; then {first}; sleep 0.2; else sleep 0.4; echo mine; fi"
 
     ran = go(make_suite(case("a", shell=shell), trials={"order": "blocked"}), trials=4, jobs=1)
     out = [ran.blobs.get(t.artifacts["stdout"]) for t in ran.trials if t.artifacts]

@@ -133,8 +133,10 @@ def test_an_error_of_the_listener_ends_the_run_and_its_processes(make_suite, cas
             raise RuntimeError("listener")
 
     suite = make_suite(case("quick", shell="sleep 0.1"), case("slow", shell=f"sleep {nap}"))
+    started = time.monotonic()
     with pytest.raises(RuntimeError, match="listener"):
         go(suite, jobs=2, on_event=burst)
+    assert time.monotonic() - started < 20
     assert not alive(nap)
 
 

@@ -81,6 +81,8 @@ def test_order_is_a_matter_of_the_seed_alone(suite):
     assert planned(1, "x") == planned(1, "y")
     assert planned(1, "x") != planned(2, "x")
     assert sorted(planned(1, "x")) == sorted(planned(2, "x"))
+    one_arm = [order(runner.plan(suite, Options(trials=3, seed=seed))) for seed in (1, 2)]
+    assert one_arm[0] != one_arm[1]
 
 
 def test_leaving_out_cases_keeps_order_and_seeds_of_the_others(suite):

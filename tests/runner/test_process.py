@@ -1,12 +1,15 @@
 """One command, run to its end, whatever it does."""
 
+import asyncio
 import os
 import time
+from collections import Counter
 
 import pytest
 
 from evalstats.contract import Outcome, Status
 from evalstats.runner import process
+from evalstats.runner.sweeping import Sweeper
 
 
 def test_pass_and_fail(make_suite, case, go):
@@ -155,3 +158,45 @@ def test_nothing_stays_open(make_suite, case, go):
     before = sorted(os.listdir("/proc/self/fd"))
     go(suite, run_id="r", trials=20)
     assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    """Let every start happen in a thread, as on a busy machine."""
+    monkeypatch.setattr(process, "SLOW_START_SECONDS", -1.0)
+
+
+def test_starting_in_threads_changes_nothing(busy, make_suite, case, go, nap, alive):
+    shell = f"setsid sleep {nap} & cat; exit $(($EVALSTATS_TRIAL_INDEX % 2))"
+    suite = make_suite(case("a", shell=shell, stdin="in"), case("b", argv=["no-such-program-here"]))
+    ran = go(suite, trials=20, jobs=8)
+    assert not alive(nap)
+    ends = Counter((t.case_id, t.outcome, t.exit_code, t.leftover_processes) for t in ran.trials)
+    assert ends == {
+        ("a", Outcome.OK, 0, 1): 10,
+        ("a", Outcome.OK, 1, 1): 10,
+        ("b", Outcome.INFRASTRUCTURE, None, None): 20,
+    }
+    assert {ran.blobs.get(t.artifacts["stdout"]) for t in ran.trials if t.case_id == "a"} == {b"in"}
+
+
+@pytest.mark.parametrize("turns", [1, 2, 50])
+@pytest.mark.parametrize("slow", [-1.0, 1.0])
+def test_cancelling_at_any_moment_leaves_nothing(tmp_path, monkeypatch, nap, alive, turns, slow):
+    monkeypatch.setattr(process, "SLOW_START_SECONDS", slow)
+    env = {"PATH": os.environ["PATH"], "EVALSTATS_TRIAL": "m"}
+    command = process.Command(
+        argv=("sleep", nap), cwd=".", env=env, scratch=str(tmp_path), mark="m", timeout_s=60.0
+    )
+
+    async def cancel(sweeper):
+        task = asyncio.create_task(process.execute(command, process.Starter(), sweeper))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with Sweeper() as sweeper:
+        asyncio.run(cancel(sweeper))
+    assert not alive(nap)

@@ -36,6 +36,18 @@ def half_last_digit(printed: str) -> float:
     return 0.5 * 10.0 ** (int(exponent or 0) - decimals)
 
 
+@pytest.fixture(scope="session")
+def nist():
+    """Return a reader of NIST's analysis of variance sets: responses and treatments, which start at line 61."""
+
+    def read(dataset: str) -> tuple[list[float], list[str]]:
+        lines = (REFERENCE / "nist" / f"{dataset}.dat").read_text(encoding="utf-8").splitlines()[60:]
+        rows = [line.split() for line in lines if line.strip()]
+        return [float(response) for _, response in rows], [treatment for treatment, _ in rows]
+
+    return read
+
+
 @pytest.fixture
 def agrees():
     """Return a check that a record meets every number a row prints for one of the record's fields."""

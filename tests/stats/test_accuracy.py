@@ -111,8 +111,9 @@ def test_bad_input_is_named():
         Confusion.of([1, 0], labels=[1, float("nan")])
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @pytest.mark.parametrize(("truth", "tpr", "tnr", "n_labels"), [(0.7, 0.9, 0.8, 100), (0.5, 0.85, 0.85, 60)])
-def test_calibration_of_rogan_gladen(truth, tpr, tnr, n_labels):
+def test_calibration_of_rogan_gladen(truth, tpr, tnr, n_labels, level):
     rng = np.random.default_rng(20260316)
     covered = refused = 0
     for _ in range(DRAWS):
@@ -121,9 +122,9 @@ def test_calibration_of_rogan_gladen(truth, tpr, tnr, n_labels):
             (rng.binomial(good, tpr), good), (rng.binomial(n_labels - good, tnr), n_labels - good)
         )
         seen = rng.binomial(150, truth * tpr + (1 - truth) * (1 - tnr))
-        record = rogan_gladen(wilson(int(seen), 150, level=0.8), found)
+        record = rogan_gladen(wilson(int(seen), 150, level=level), found)
         refused += isnan(record.estimate)
         covered += record.conf_low <= truth <= record.conf_high
     kept = DRAWS - refused
     assert refused < 0.05 * DRAWS
-    assert abs(covered / kept - 0.8) < 3 * sqrt(0.8 * 0.2 / kept)
+    assert abs(covered / kept - level) < 3 * sqrt(level * (1 - level) / kept)

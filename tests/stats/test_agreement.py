@@ -182,20 +182,22 @@ def noisy(rng, units, raters, error):
     return (truth ^ (rng.random((units, raters)) < error)).astype(float)
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @every_coefficient
-def test_calibration_of_agreement(coefficient):
+def test_calibration_of_agreement(coefficient, level):
     rng = np.random.default_rng(20260308)
     covered = 0
     for _ in range(DRAWS):
-        record = coefficient(noisy(rng, 60, 3, 0.15), level=0.8)
+        record = coefficient(noisy(rng, 60, 3, 0.15), level=level)
         covered += record.conf_low <= (1 - 2 * 0.15) ** 2 <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)
 
 
-def test_calibration_of_flip_rate():
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_of_flip_rate(level):
     rng = np.random.default_rng(20260309)
     covered = 0
     for _ in range(DRAWS):
-        record = flip_rate(noisy(rng, 80, 3, 0.15), level=0.8)
+        record = flip_rate(noisy(rng, 80, 3, 0.15), level=level)
         covered += record.conf_low <= 2 * 0.15 * 0.85 <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)

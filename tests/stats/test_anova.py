@@ -1,7 +1,6 @@
 """Mean squares, F and rater agreement: certified numbers, published tables, edges."""
 
 from math import isnan, log10, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from evalstats.stats.anova import TwoWay, anova_one_way, rater_icc
 from evalstats.stats.means import case_mean, icc
 
-NIST = Path(__file__).parents[1] / "reference" / "nist"
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 DRAWS = 400
 
@@ -19,14 +17,7 @@ def digits(found: float, certified: float) -> float:
     return 15.0 if found == certified else min(15.0, -log10(abs(found - certified) / abs(certified)))
 
 
-def nist(dataset: str) -> tuple[list[float], list[str]]:
-    """Return the responses and treatments of a StRD file, whose data start at line 61."""
-    lines = (NIST / f"{dataset}.dat").read_text(encoding="utf-8").splitlines()[60:]
-    rows = [line.split() for line in lines if line.strip()]
-    return [float(response) for _, response in rows], [treatment for treatment, _ in rows]
-
-
-def test_published(published, agrees):
+def test_published(published, agrees, nist):
     if published["function"] == "anova_one_way":
         scores, groups = nist(published["dataset"])
         found = anova_one_way(scores, groups=groups)
@@ -128,13 +119,14 @@ def test_calibration_of_f():
     assert abs(rejected - 0.2) < 3 * sqrt(0.2 * 0.8 / DRAWS)
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @pytest.mark.parametrize(("model", "truth"), [("ICC(1,1)", 0.6), ("ICC(2,1)", 0.5), ("ICC(3,1)", 0.6)])
-def test_calibration_of_rater_icc(model, truth):
+def test_calibration_of_rater_icc(model, truth, level):
     rng = np.random.default_rng(20260302)
     leniency = 1.0 if model == "ICC(2,1)" else 0.0
     covered = 0
     for _ in range(DRAWS):
         units, raters = rng.normal(0, sqrt(3), (30, 1)), rng.normal(0, sqrt(leniency), 6)
-        record = rater_icc(units + raters + rng.normal(0, sqrt(2), (30, 6)), model=model, level=0.8)
+        record = rater_icc(units + raters + rng.normal(0, sqrt(2), (30, 6)), model=model, level=level)
         covered += record.conf_low <= truth <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)

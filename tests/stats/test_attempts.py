@@ -109,13 +109,14 @@ def test_fewer_trials_than_k_is_nan():
     assert np.isnan(all_of_k([1], [2], 3)).all()
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @either
-def test_calibration_covers(method):
-    """Beta(1, 1) cases at 5 trials: nominal 80% of the true mean, 1/3 or 2/3 at k = 2."""
+def test_calibration_covers(method, level):
+    """Beta(1, 1) cases at 5 trials: the nominal level of the true mean, 1/3 or 2/3 at k = 2."""
     rng, reps, truth = np.random.default_rng(11), 400, {pass_at_k: 2 / 3, pass_hat_k: 1 / 3}[method]
     hits = 0
     for _ in range(reps):
         passed = rng.binomial(5, rng.random(40))
-        record = method(passed, np.full(40, 5), k=2, level=0.8)
+        record = method(passed, np.full(40, 5), k=2, level=level)
         hits += record.conf_low <= truth <= record.conf_high
-    assert abs(hits / reps - 0.8) < 3 * np.sqrt(0.8 * 0.2 / reps)
+    assert abs(hits / reps - level) < 3 * np.sqrt(level * (1 - level) / reps)

@@ -83,5 +83,9 @@ def test_input_is_checked(band):
 def test_tolerance_options_are_checked():
     with pytest.raises(ValueError, match="side must be one of both, lower, upper, got 'left'"):
         tolerance_band([0.7, 0.8], side="left")
-    with pytest.raises(ValueError, match="level must be inside"):
+    with pytest.raises(ValueError, match="content must be inside"):
         tolerance_band([0.7, 0.8], content=1)
+
+
+def test_runs_that_agree_but_for_rounding_have_no_spread():
+    assert isnan(prediction_band([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3]).conf_low)

@@ -112,20 +112,22 @@ def test_endless_costs_are_refused(wrong):
         exact_median(wrong)
 
 
-def test_calibration_median_covers_what_its_ranks_promise():
-    """20 log-normal costs: ranks 7 and 14 hold the median in 88.5% of draws."""
+@pytest.mark.parametrize(("level", "exact"), [(0.80, 0.8847), (0.95, 0.9586)])
+def test_calibration_median_covers_what_its_ranks_promise(level, exact):
+    """20 log-normal costs: ranks 7 and 14 hold the median in 88.5% of draws, ranks 6 and 15 in 95.9%."""
     draws, reps = np.random.default_rng(1).lognormal(0, 1.5, (400, 20)), 400
-    records = [exact_median(row, level=0.8) for row in draws]
+    records = [exact_median(row, level=level) for row in draws]
     covered = np.mean([r.conf_low <= 1.0 <= r.conf_high for r in records])
-    assert abs(covered - 0.8847) < 3 * sqrt(0.8847 * 0.1153 / reps)
+    assert abs(covered - exact) < 3 * sqrt(exact * (1 - exact) / reps)
 
 
-def test_calibration_ratio_covers():
-    """40 cases of log-normal costs, true ratio 1.3: nominal 80%."""
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_ratio_covers(level):
+    """40 cases of log-normal costs, true ratio 1.3: the nominal level."""
     rng, reps = np.random.default_rng(2), 400
     hits = 0
     for _ in range(reps):
         old = rng.lognormal(0, 1.5, 40)
-        record = cost_ratio(old * rng.lognormal(log(1.3), 0.6, 40), old, level=0.8)
+        record = cost_ratio(old * rng.lognormal(log(1.3), 0.6, 40), old, level=level)
         hits += record.conf_low <= 1.3 <= record.conf_high
-    assert abs(hits / reps - 0.8) < 3 * sqrt(0.8 * 0.2 / reps)
+    assert abs(hits / reps - level) < 3 * sqrt(level * (1 - level) / reps)

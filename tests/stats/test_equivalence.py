@@ -69,6 +69,7 @@ def test_without_a_standard_error_nothing_is_shown(method, differences, why):
 @either
 def test_rounding_is_not_variance(method):
     assert isnan(method([0.4, 0.7, 0.9], [0.3, 0.6, 0.8], margin=0.2).p_value)
+    assert isnan(method([0.1 + 0.2, 0.5, 0.5], [0.3, 0.5, 0.5], margin=0.2).p_value)
 
 
 @either

@@ -122,7 +122,7 @@ def test_group_means_pool_one_variance():
     assert found["b"].conf_high == pytest.approx(2 + 3.18244630528371 * sqrt(pooled / 3), abs=1e-9)
 
 
-@pytest.mark.parametrize("scores", [[1, 1, 1, 1], [0, 0, 1, 1], [0.1, 0.1, 0.3, 0.3]])
+@pytest.mark.parametrize("scores", [[1, 1, 1, 1], [0, 0, 1, 1], [0.1 + 0.2, 0.3, 0.5, 0.5]])
 def test_groups_without_variance_have_no_error(scores):
     found = group_means(scores, groups=[0, 0, 1, 1])
     assert all(isnan(g.std_error) and "no variance within groups" in g.caveats[0] for g in found.values())
@@ -175,20 +175,21 @@ def test_nan_is_refused():
         group_means([1, nan], groups=[0, 0])
 
 
-def test_calibration_shrunken_intervals_cover_over_groups():
-    """Twelve groups whose true means spread like their errors: nominal 80%, less error than raw."""
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_shrunken_intervals_cover_over_groups(level):
+    """Twelve groups whose true means spread like their errors: the nominal level, less error than raw."""
     rng, reps, k = np.random.default_rng(5), 400, 12
     truth = rng.normal(0, 0.1, (reps, k))
     errors = np.tile(np.linspace(0.08, 0.16, k), (reps, 1))
     seen = truth + errors * rng.standard_normal((reps, k))
     covered, gain = [], []
     for t, y, e in zip(truth, seen, errors, strict=True):
-        found = shrunken_groups([group(*pair, level=0.8) for pair in zip(y, e, strict=True)])
+        found = shrunken_groups([group(*pair, level=level) for pair in zip(y, e, strict=True)])
         covered.append(np.mean([g.conf_low <= x <= g.conf_high for g, x in zip(found, t, strict=True)]))
         gain.append(
             ((y - t) ** 2).mean() - np.mean([(g.estimate - x) ** 2 for g, x in zip(found, t, strict=True)])
         )
-    assert abs(np.mean(covered) - 0.8) < 3 * np.std(covered) / sqrt(reps)
+    assert abs(np.mean(covered) - level) < 3 * np.std(covered) / sqrt(reps)
     assert np.mean(gain) > 3 * np.std(gain) / sqrt(reps)
 
 
@@ -198,3 +199,26 @@ def test_calibration_holm_keeps_the_family():
     z = rng.standard_normal((reps, 12)) * 0.8 + rng.standard_normal((reps, 1)) * 0.6
     flagged = np.mean([(holm(2 * ndtr(-abs(row))) <= 0.05).any() for row in z])
     assert flagged < 0.05 + 3 * sqrt(0.05 * 0.95 / reps)
+
+
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_group_means_cover(level):
+    """Six groups of 3 to 6 normal cases of one variance, all intervals counted."""
+    rng, reps = np.random.default_rng(7), 400
+    labels = np.repeat(range(6), [3, 4, 5, 6, 3, 4])
+    truth = np.linspace(0.2, 0.7, 6)
+    covered = []
+    for _ in range(reps):
+        found = group_means(truth[labels] + rng.normal(0, 0.2, labels.size), groups=labels, level=level)
+        pairs = zip(found.values(), truth, strict=True)
+        covered.append(np.mean([g.conf_low <= t <= g.conf_high for g, t in pairs]))
+    assert abs(np.mean(covered) - level) < 3 * np.std(covered) / sqrt(reps)
+
+
+def test_calibration_benjamini_hochberg_keeps_the_share():
+    """Twelve hypotheses, four of them false: of the flags at 5% no more than 5% x 8/12 are wrong on average."""
+    rng, reps = np.random.default_rng(8), 400
+    z = rng.standard_normal((reps, 12)) + np.repeat([3.0, 0.0], [4, 8])
+    flags = np.array([benjamini_hochberg(2 * ndtr(-abs(row))) <= 0.05 for row in z])
+    wrong = flags[:, 4:].sum(axis=1) / np.maximum(flags.sum(axis=1), 1)
+    assert abs(wrong.mean() - 0.05 * 8 / 12) < 3 * wrong.std() / sqrt(reps)

@@ -1,7 +1,6 @@
 """The noise of a judge and its share: certified and published numbers, stopping rule, edges, coverage."""
 
 from math import isnan, nan, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,18 +9,11 @@ from evalstats.stats.judges import judge_noise, judge_share, repeats_needed
 from evalstats.stats.results import Estimate
 
 DRAWS = 400
-NIST = Path(__file__).parents[1] / "reference" / "nist"
 PASTES = """62.8 62.6 60.1 62.3 62.7 63.1 60.0 61.4 57.5 56.9 61.1 58.9 58.7 57.5 63.9 63.1 65.4 63.7 57.1 56.4
 56.9 58.6 64.7 64.5 55.1 55.1 54.7 54.2 58.8 57.5 63.4 64.9 59.3 58.1 60.5 60.0 62.5 62.6 61.0 58.7 56.9 57.7
 59.2 59.4 65.2 66.0 64.8 64.1 54.8 54.8 64.0 64.0 57.7 56.8 58.3 59.3 59.2 59.2 58.9 56.6"""
 ASSAYS = [float(x) for x in PASTES.split()]
 CASKS = {"cases": np.repeat(range(10), 6), "transcripts": np.repeat(range(30), 2)}
-
-
-def nist(dataset):
-    lines = (NIST / f"{dataset}.dat").read_text(encoding="utf-8").splitlines()[60:]
-    rows = [line.split() for line in lines if line.strip()]
-    return [float(response) for _, response in rows], [treatment for treatment, _ in rows]
 
 
 def share(estimate, conf_high):
@@ -39,7 +31,7 @@ def share(estimate, conf_high):
     )
 
 
-def test_published(published, agrees):
+def test_published(published, agrees, nist):
     name, data = published["function"], published.get("data", "")
     if name == "repeats_needed":
         given = share(float(published["share"]), 1.0)
@@ -71,6 +63,7 @@ def test_unequal_repeats_are_pooled_by_degrees_of_freedom():
         ([1], ["a"], "not measured"),
         ([1, 0, 1], list("abc"), "not measured"),
         ([1, 1, 0, 0], list("aabb"), "all repeats identical on 2 transcripts: too few to tell"),
+        ([0.3, 0.1 + 0.2, 0, 0], list("aabb"), "all repeats identical on 2 transcripts: too few to tell"),
         ([0.7] * 60, np.repeat(range(30), 2), "identical on 30 transcripts: cached or deterministic?"),
     ],
 )
@@ -136,23 +129,25 @@ def test_the_repeats_it_asks_for_do_it():
     assert judge_share(ASSAYS, **CASKS, repeats=needed - 1).estimate > 0.02
 
 
-def test_calibration_of_judge_noise():
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_of_judge_noise(level):
     rng = np.random.default_rng(20260311)
     transcripts = np.repeat(range(60), 3)
     covered = 0
     for _ in range(DRAWS):
         scores = rng.random(60)[transcripts] + rng.uniform(-0.3, 0.3, 180)
-        record = judge_noise(scores, transcripts=transcripts, level=0.8)
+        record = judge_noise(scores, transcripts=transcripts, level=level)
         covered += record.conf_low <= 0.3 / sqrt(3) <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)
 
 
-def test_calibration_of_judge_share():
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_of_judge_share(level):
     rng = np.random.default_rng(20260312)
     cases, transcripts = np.repeat(range(50), 6), np.repeat(range(150), 2)
     covered = 0
     for _ in range(DRAWS):
         scores = rng.normal(size=50)[cases] + rng.normal(size=150)[transcripts] + rng.normal(0, 0.5, 300)
-        record = judge_share(scores, cases=cases, transcripts=transcripts, level=0.8)
+        record = judge_share(scores, cases=cases, transcripts=transcripts, level=level)
         covered += record.conf_low <= 0.25 / 1.25 <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)

@@ -1,6 +1,6 @@
 """Means over cases and likeness inside clusters: published numbers, other routes to them, and edges."""
 
-from math import isnan
+from math import isnan, sqrt
 
 import numpy as np
 import pytest
@@ -126,3 +126,29 @@ def test_trials_are_counted():
 
 def test_centred_leaves_no_dust():
     assert not centred(np.array([0.1, 0.1, 0.1, 1e12, 1e12]), np.array([0, 0, 0, 1, 1])).any()
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.1 + 0.2, 0.3, 0.3, 0.3],
+        [0.1 + 0.2 - 0.3, 0.0, 0.0, 0.0],
+        [0.8 - 0.7, 0.3 - 0.2, 0.6 - 0.5],
+        [1e6 + 1e-7, 1e6, 1e6],
+    ],
+)
+def test_the_dust_of_rounding_is_not_variance(scores):
+    record = case_mean(scores)
+    assert isnan(record.std_error) and record.caveats == ("all cases agree: the variance is not estimable",)
+
+
+def test_clusters_that_agree_have_no_error():
+    record = case_mean([0, 1, 1, 0, 0, 1], clusters=[1, 1, 2, 2, 3, 3])
+    assert record.estimate == 0.5 and isnan(record.std_error) and isnan(record.conf_low)
+    assert record.caveats == ("all clusters agree: the variance is not estimable",)
+
+
+def test_without_the_correction_for_few_clusters_the_error_is_smaller():
+    """Three equal clusters: with C/(C-1) .192450 (see the reference rows), without .157135."""
+    record = case_mean([1, 1, 0, 0, 1, 0, 1, 1, 1], clusters=[1, 1, 1, 2, 2, 2, 3, 3, 3])
+    assert record.std_error * sqrt(2 / 3) == pytest.approx(0.157135, abs=5e-7)

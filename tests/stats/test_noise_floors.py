@@ -70,8 +70,8 @@ def test_no_headroom_is_no_floor_of_lift():
 def test_no_judgements_are_named():
     with pytest.raises(ValueError, match="judgements must be at least 1, got 0"):
         difference_floor(noise(0.3), judgements=0)
-    with pytest.raises(ValueError, match="level must be inside"):
-        difference_floor(noise(0.3), judgements=10, coverage=95)
+    with pytest.raises(ValueError, match="content must be inside"):
+        difference_floor(noise(0.3), judgements=10, content=95)
 
 
 def test_flips_of_a_base_that_never_fails():
@@ -81,7 +81,7 @@ def test_flips_of_a_base_that_never_fails():
 
 def test_calibration_of_difference_floor():
     rng = np.random.default_rng(20260313)
-    floor = difference_floor(noise(0.3), judgements=60, coverage=0.8).estimate
+    floor = difference_floor(noise(0.3), judgements=60, content=0.8).estimate
     differences = rng.normal(0, 0.3, (DRAWS, 60)).mean(axis=1) - rng.normal(0, 0.3, (DRAWS, 60)).mean(axis=1)
     below = np.mean(np.abs(differences) < floor)
     assert abs(below - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
@@ -89,7 +89,7 @@ def test_calibration_of_difference_floor():
 
 def test_calibration_of_lift_floor():
     rng = np.random.default_rng(20260314)
-    floor = lift_floor(noise(0.3), fail_with=0.3, fail_base=0.5, judgements=300, coverage=0.8).estimate
+    floor = lift_floor(noise(0.3), fail_with=0.3, fail_base=0.5, judgements=300, content=0.8).estimate
     fails = rng.normal([0.3, 0.5], 0.3, (DRAWS, 2, 300, 2)).mean(axis=2)
     lifts = 1 - fails[..., 0] / fails[..., 1]
     below = np.mean(np.abs(lifts[:, 0] - lifts[:, 1]) < floor)

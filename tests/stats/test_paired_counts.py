@@ -3,6 +3,7 @@
 from math import isnan
 
 import pytest
+from scipy.special import chdtrc
 
 from evalstats.stats.paired_counts import PairedTable, mcnemar_exact, newcombe_paired
 
@@ -72,3 +73,11 @@ def test_table_is_counted_from_passes():
     assert table == (2, 1, 1, 2)
     with pytest.raises(ValueError, match="counts must be whole"):
         PairedTable.of([0.5], [1])
+
+
+def test_exact_and_chi_square_agree_where_pairs_are_many():
+    """Approval of a prime minister, 1600 pairs: McNemar's chi-square is 17.356."""
+    found = mcnemar_exact((794, 86, 150, 570))
+    chi_square = (2 * found.statistic - 236) ** 2 / 236
+    assert chi_square == pytest.approx(17.356, abs=5e-4)
+    assert found.p_value == pytest.approx(chdtrc(1, chi_square), rel=0.3)

@@ -80,7 +80,7 @@ def test_one_cluster_has_no_interval():
 def test_all_agree_has_no_false_certainty():
     record = ppi_mean(Judged(labels=[0.5] * 30, verdicts=[0.5] * 30, unlabelled=[0.5] * 9))
     assert record.estimate == 0.5 and isnan(record.std_error)
-    assert record.caveats == ("all cases agree",)
+    assert record.caveats == ("all cases agree: the variance is not estimable",)
 
 
 def test_cluster_sums_are_those_of_clustered_means():
@@ -120,8 +120,9 @@ def test_bad_input_is_named():
         ppi_mean(Judged(labels=[1, 0], verdicts=[1, 0], unlabelled=[1]), level=95)
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @pytest.mark.parametrize("groups", [None, 40])
-def test_calibration_of_ppi(groups):
+def test_calibration_of_ppi(groups, level):
     rng = np.random.default_rng(20260317)
     n, rest = 80, 400
     covered = 0
@@ -138,7 +139,7 @@ def test_calibration_of_ppi(groups):
                 clusters=None if labels is None else labels[:n],
                 unlabelled_clusters=None if labels is None else labels[n:],
             ),
-            level=0.8,
+            level=level,
         )
         covered += record.conf_low <= 0.5 <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)

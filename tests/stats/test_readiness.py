@@ -31,17 +31,17 @@ def judged(history, rule=RULE, **known):
 
 def test_published(published):
     n, expected = int(published["n_runs"]), published["expected"]
-    known = {name: float(published[name]) for name in ("confidence", "spread", "drop") if name in published}
+    known = {name: float(published[name]) for name in ("level", "spread", "drop") if name in published}
     rule, reruns = Rule(margin=float(published.get("margin", 5))), int(published.get("reruns", 1))
     if published["function"] == "gate_readiness":
         assert judged(runs(known["spread"], n), rule, reruns=reruns).state == expected
         return
     if published["function"] == "spread_upper_bound":
-        found = spread_upper_bound(1.0, n, confidence=known["confidence"])
+        found = spread_upper_bound(1.0, n, level=known["level"])
     elif published["function"] == "blocking_curve":
         found = blocking_curve([known["drop"]], known["spread"], n, rule, reruns=reruns)[0]
     else:
-        found = largest_ready_spread(n, rule, reruns=reruns, confidence=known["confidence"])
+        found = largest_ready_spread(n, rule, reruns=reruns, level=known["level"])
     decimals = len(expected.partition(".")[2])
     assert abs(found - float(expected)) <= 0.51 * 10**-decimals
 

@@ -43,8 +43,8 @@ def test_published(published, agrees):
     ("passed", "trials", "clusters", "method"),
     [
         ([1, 0, 1], [1, 1, 1], None, "Wilson"),
-        ([3, 1, 2] * 10, [3] * 30, None, "t on cases"),
-        ([3, 1, 2] * 9, [3] * 27, None, "beta-binomial grid"),
+        ([3, 1] * 500, [3] * 1000, None, "t on cases"),
+        ([3, 1, 2] * 333, [3] * 999, None, "beta-binomial grid"),
         ([3, 0] * 20, [3] * 40, None, "beta-binomial grid"),
         ([3] * 40, [3] * 40, None, "beta-binomial grid"),
         ([2] * 40, [3] * 40, None, "beta-binomial grid"),

@@ -9,15 +9,17 @@ from evalstats.stats.resampling import (
     POISSON,
     bootstrap,
     resampled_means,
-    sign_flip_test,
     two_level_means,
 )
 
 LSAT = [576, 635, 558, 578, 666, 580, 555, 661, 651, 605, 653, 575, 545, 572, 594]
 GPA = [3.39, 3.30, 2.81, 3.03, 3.44, 3.07, 3.00, 3.43, 3.36, 3.13, 3.12, 2.74, 2.76, 2.88, 2.96]
+PASSED = {  # of 4 epochs, or of 5 runs
+    "inspect a": [3, 4, 2, 2, 4, 3, 3, 1, 2, 1, 4, 0, 4, 4, 4, 4, 1, 3, 2, 1],
+    "inspect b": [2, 4, 2, 3, 4, 3, 3, 0, 2, 0, 4, 0, 4, 4, 2, 4, 3, 3, 1, 0],
+    "openhands": list(np.repeat(range(6), [37, 7, 4, 3, 4, 25])),
+}
 TREATED, CONTROL = [94, 197, 16, 38, 99, 141, 23], [52, 104, 146, 10, 50, 31, 40, 27, 46]
-SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
-DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
 
 def first(means):
@@ -35,20 +37,28 @@ def law_school():
 
 
 def test_published(published):
-    rng, within = np.random.default_rng(1), float(published["within"])
-    if published["function"] == "sign_flip_test":
-        name, _, alternative = published["data"].partition(" ")
-        differences = {"darwin": DARWIN, "sleep": SLEEP}[name]
-        found = sign_flip_test(differences, rng=rng, alternative=alternative or "two-sided").p_value
-        assert abs(found - float(published["p_value"])) < within
-        return
-    columns, functional = {
-        "law school": (law_school(), correlation),
-        "mouse treatment": (np.array(TREATED)[:, None], first),
-        "mouse control": (np.array(CONTROL)[:, None], first),
-    }[published["data"]]
-    found = bootstrap(columns, functional, rng=rng).std_error
-    assert abs(found - float(published["std_error"])) < within
+    rng, data = np.random.default_rng(1), published["data"]
+    if published["function"] == "two_level_means":
+        trials = [4 if data.startswith("inspect") else 5] * len(PASSED[data])
+        found = two_level_means(PASSED[data], trials, rng=rng).std()
+    else:
+        columns, functional = {
+            "law school": (law_school(), correlation),
+            "mouse treatment": (np.array(TREATED)[:, None], first),
+            "mouse control": (np.array(CONTROL)[:, None], first),
+        }[data]
+        means = resampled_means(columns, rng=rng)
+        by_bootstrap = bootstrap(columns, functional, rng=np.random.default_rng(1)).std_error
+        found = functional(means).std(ddof=1)
+        assert found == by_bootstrap
+    assert abs(found - float(published["std_error"])) < float(published["within"])
+
+
+def test_same_rng_same_means():
+    one, same, other = (
+        resampled_means([[0.1], [0.7], [0.4]], rng=np.random.default_rng(seed), reps=50) for seed in (1, 1, 2)
+    )
+    assert (one == same).all() and (one != other).any()
 
 
 def test_poisson_table_has_mean_and_variance_one():
@@ -66,6 +76,13 @@ def test_resampled_means_have_the_plug_in_moments(n):
     assert means.std(axis=0) == pytest.approx(exact, rel=0.03 if n < 50 else 0.02)
     pairing = np.corrcoef(means.T)[0, 1]
     assert pairing == pytest.approx(np.corrcoef(values.T)[0, 1], abs=0.03)
+
+
+def test_no_resample_lies_outside_the_data():
+    """Poisson weights do not add up to n: a mean divides by what was drawn."""
+    means = resampled_means([[1.0]] * 59 + [[0.0]], rng=np.random.default_rng(9), reps=2_000)
+    assert means.max() == pytest.approx(1, abs=1e-7)
+    assert (means > 1 - 1e-7).mean() == pytest.approx(np.exp(-1), abs=0.05)  # the one is not drawn
 
 
 def test_whole_clusters_are_drawn():
@@ -86,13 +103,6 @@ def test_same_rng_same_interval(n):
     values = np.random.default_rng(5).random((n, 1))
     one, same, other = (
         bootstrap(values, first, rng=np.random.default_rng(seed), reps=500) for seed in (1, 1, 2)
-    )
-    assert one == same and one != other
-
-
-def test_same_rng_same_test():
-    one, same, other = (
-        sign_flip_test(DARWIN, rng=np.random.default_rng(seed), reps=500) for seed in (1, 1, 3)
     )
     assert one == same and one != other
 
@@ -152,44 +162,10 @@ def test_two_level_all_pass_and_one_case():
     assert (two_level_means([0], [1], rng=np.random.default_rng(1), reps=20) == 0).all()
 
 
-def test_sign_flips_agree_with_counting_them_all():
-    d = np.array([0.5, 1.0, -0.25, 0.75, 0.5, 0.0])
-    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
-    exact = {
-        "greater": np.mean(signs @ d >= d.sum() - 1e-9),
-        "less": np.mean(signs @ d <= d.sum() + 1e-9),
-        "two-sided": np.mean(abs(signs @ d) >= d.sum() - 1e-9),
-    }
-    for alternative, p in exact.items():
-        found = sign_flip_test(d, rng=np.random.default_rng(1), alternative=alternative).p_value
-        assert abs(found - p) < 4 * sqrt(p * (1 - p) / 10_000) + 1e-4
-
-
-def test_clusters_flip_together():
-    """Three clusters of ten equal differences: no p-value below 2 / 2^3."""
-    d, labels = np.ones(30), np.repeat([0, 1, 2], 10)
-    found = sign_flip_test(d, rng=np.random.default_rng(1), clusters=labels, reps=2_000).p_value
-    assert found == pytest.approx(0.25, abs=0.04)
-
-
-@pytest.mark.parametrize("n", [1, 5])
-def test_no_difference_is_no_surprise(n):
-    record = sign_flip_test([0.0] * n, rng=np.random.default_rng(1), reps=99)
-    assert record.p_value == 1 and record.caveats == ("no case differs",)
-
-
-def test_no_pairs_is_unknown():
-    record = sign_flip_test([], rng=np.random.default_rng(1), reps=99)
-    assert isnan(record.p_value) and record.caveats == ("no pairs",)
-
-
-def test_never_zero():
-    assert sign_flip_test(np.ones(200), rng=np.random.default_rng(1), reps=99).p_value == 0.01
-
-
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @pytest.mark.parametrize("clustered", [False, True])
-def test_calibration_covers_the_mean(clustered):
-    """200 skewed cases, or 60 clusters of them: nominal 80%."""
+def test_calibration_covers_the_mean(clustered, level):
+    """200 skewed cases, or 60 clusters of them: the nominal level."""
     rng, reps = np.random.default_rng(7), 400
     labels = np.arange(200) % 60 if clustered else None
     hits = 0
@@ -197,12 +173,6 @@ def test_calibration_covers_the_mean(clustered):
         values = rng.exponential(1.0, 200)
         if clustered:
             values += rng.normal(0, 0.5, 60)[labels]
-        record = bootstrap(values[:, None], first, rng=rng, clusters=labels, reps=400, level=0.8)
+        record = bootstrap(values[:, None], first, rng=rng, clusters=labels, reps=400, level=level)
         hits += record.conf_low <= 1.0 <= record.conf_high
-    assert abs(hits / reps - 0.8) < 3 * sqrt(0.8 * 0.2 / reps)
-
-
-def test_calibration_size_of_sign_flips():
-    rng, reps = np.random.default_rng(8), 400
-    found = [sign_flip_test(rng.laplace(0, 1, 12), rng=rng, reps=199).p_value <= 0.05 for _ in range(reps)]
-    assert abs(np.mean(found) - 0.05) < 3 * sqrt(0.05 * 0.95 / reps)
+    assert abs(hits / reps - level) < 3 * sqrt(level * (1 - level) / reps)

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import FrozenInstanceError, fields, replace
-from math import inf, nan
+from math import inf, isnan, nan
 
 import numpy as np
 import pytest
@@ -10,13 +10,19 @@ import pytest
 from evalstats.stats.results import (
     Estimate,
     Test,
+    agree,
+    around,
+    bounded,
     check_choice,
     check_clusters,
     check_count,
     check_counts,
     check_level,
     check_pairs,
+    check_positive,
     check_scores,
+    check_yes_no,
+    rescaled,
     undefined,
 )
 
@@ -145,9 +151,44 @@ def test_checks_pass_what_is_right():
         (lambda: check_counts(nan, 4), "got nan of 4.0"),
         (lambda: check_counts([1], [1, 2]), "one shape"),
         (lambda: check_clusters(["a"], 2), r"shape \(2,\), one label per element, got \(1,\)"),
+        (lambda: check_pairs([1.0], [], must="raters must match"), "raters must match, got 1 and 0"),
+        (lambda: check_level(1.0, "alpha"), r"alpha must be inside \(0, 1\), got 1.0"),
+        (lambda: check_positive("margin", 0), "margin must be above 0, got 0"),
+        (lambda: check_positive("margin", inf), "margin must be above 0, got inf"),
+        (lambda: check_yes_no("verdicts", np.array([0.0, 0.5])), "verdicts must be 0 or 1, got .*0.5"),
         (lambda: check_choice("side", "left", ("lower", "upper")), "lower, upper, got 'left'"),
     ],
 )
 def test_checks_name_the_offending_value(check, message):
     with pytest.raises(ValueError, match=message):
         check()
+
+
+def test_bounded_keeps_nan_and_open_ends():
+    record = replace(KNOWN, estimate=0.9, conf_low=-0.2, conf_high=1.3)
+    kept = bounded(record, low=0, high=1)
+    assert (kept.estimate, kept.conf_low, kept.conf_high) == (0.9, 0, 1)
+    assert bounded(record) == record
+    unknown = undefined("2 cases", **{name: getattr(KNOWN, name) for name in KEPT})
+    assert isnan(bounded(unknown, low=0).conf_low)
+
+
+def test_rescaled_moves_all_but_only_stretches_the_error():
+    record = rescaled(replace(KNOWN, estimate=0.5, std_error=0.1, conf_low=0.3, conf_high=0.7), 2, shift=-1)
+    assert (record.estimate, record.std_error) == (0, 0.2)
+    assert (record.conf_low, record.conf_high) == (-0.4, 0.3999999999999999)
+
+
+def test_around_is_symmetric():
+    record = around(0.5, 0.1, 2.0, **{name: getattr(KNOWN, name) for name in KEPT})
+    assert (record.conf_low, record.conf_high, record.std_error) == (0.3, 0.7, 0.1)
+
+
+@pytest.mark.parametrize("same", [[], [3.0], [0.1 + 0.2, 0.3], [0.1 + 0.2 - 0.3, 0.0], [1e9, 1e9 + 1e-4]])
+def test_values_that_agree_but_for_rounding(same):
+    assert agree(same)
+
+
+@pytest.mark.parametrize("different", [[0.0, 1e-9], [1e9, 1e9 + 1], [-1.0, 1.0]])
+def test_values_that_differ(different):
+    assert not agree(different)

@@ -122,10 +122,11 @@ def test_nan_is_refused(view):
         view(CaseTrials([nan, 1], [0, 0]), rng=rng())
 
 
+@pytest.mark.parametrize("level", [0.80, 0.95])
 @every_view
 @pytest.mark.parametrize("per_case", [3, 10])
-def test_calibration_covers_over_reruns_of_these_cases(view, per_case):
-    """12 fixed cases around .5, 3 or 10 graded trials each: nominal 80% of .5."""
+def test_calibration_covers_over_reruns_of_these_cases(view, per_case, level):
+    """12 fixed cases around .5, 3 or 10 graded trials each: the nominal level of .5."""
     generator, reps = rng(10), 400
     centres, cases = np.linspace(0.3, 0.7, 12), np.repeat(np.arange(12), per_case)
     hits = 0
@@ -133,12 +134,12 @@ def test_calibration_covers_over_reruns_of_these_cases(view, per_case):
         trials = CaseTrials(generator.normal(centres[cases], 0.2), cases)
         if view is against_itself:
             other = CaseTrials(generator.normal(centres[cases], 0.2), cases)
-            record = probability_of_improvement(trials, other, rng=generator, reps=200, level=0.8)
+            record = probability_of_improvement(trials, other, rng=generator, reps=200, level=level)
         else:
             record = (
-                iqm(trials, rng=generator, reps=200, level=0.8)
+                iqm(trials, rng=generator, reps=200, level=level)
                 if view is iqm
-                else performance_profile(trials, [0.5], rng=generator, reps=200, level=0.8)[0]
+                else performance_profile(trials, [0.5], rng=generator, reps=200, level=level)[0]
             )
         hits += record.conf_low <= 0.5 <= record.conf_high
-    assert abs(hits / reps - 0.8) < 3 * sqrt(0.8 * 0.2 / reps), hits / reps
+    assert abs(hits / reps - level) < 3 * sqrt(level * (1 - level) / reps), hits / reps

@@ -106,6 +106,16 @@ def test_randomness_is_an_argument(name):
 
 
 @every_function
+def test_same_rng_same_result_is_tested(name):
+    """A function that draws has the two-line test: the same generator gives the same, another another."""
+    function = getattr(stats, name)
+    if "rng" in inspect.signature(function).parameters:
+        module = function.__module__.rpartition(".")[2]
+        text = (TESTS / "stats" / f"test_{module}.py").read_text(encoding="utf-8")
+        assert "def test_same_rng" in text and f"{name}(" in text
+
+
+@every_function
 def test_shared_words_are_keyword_only(name):
     parameters = inspect.signature(getattr(stats, name)).parameters
     assert len(parameters) <= 6

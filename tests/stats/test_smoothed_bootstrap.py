@@ -92,4 +92,4 @@ def test_input_is_checked():
 def test_corner_scale_of_yes_no_trials_is_near_one_and_of_graded_small():
     passes = np.repeat([1.0, 0.0], [6, 4])
     assert corner_scale(passes, passes) == 1.0
-    assert corner_scale(np.full(10, 0.5), np.full(10, 0.5)) == pytest.approx(0.5 / 9.5)
+    assert corner_scale(np.full(10, 0.5), np.full(10, 0.5)) == pytest.approx(2 / 11)

@@ -1,8 +1,6 @@
 """Trial noise inside cases: published numbers, NIST certified ratios, and edges."""
 
-import re
 from math import isnan
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,19 +13,7 @@ DYESTUFF = [
 ]  # fmt: skip
 
 
-def one_way(name):
-    """Return values and groups of a data set: Dyestuff, or a NIST file that scipy carries."""
-    if name == "dyestuff":
-        return np.array(DYESTUFF, dtype=float), np.repeat(np.arange(6), 5)
-    scipy_stats = pytest.importorskip("scipy.stats")
-    text = (Path(scipy_stats.__file__).parent / "tests/data/nist_anova" / f"{name}.dat").read_text()
-    rows = np.array(
-        [[float(x) for x in re.findall(r"\S+", line)] for line in text.splitlines()[60:] if line.strip()]
-    )
-    return rows[:, 1], rows[:, 0].astype(int) - 1
-
-
-def test_published(published, agrees):
+def test_published(published, agrees, nist):
     if published["function"] == "model_band":
         n = int(published["n"])
         within = WithinCases(variances=np.array([1.0]), trials=np.array([1.0]), dfs=np.array([n - 1.0]))
@@ -36,7 +22,9 @@ def test_published(published, agrees):
             published["factor"].partition(".")[2]
         )
         return
-    values, groups = one_way(published["data"])
+    name = published["data"]
+    scores, treatments = (DYESTUFF, np.repeat(range(6), 5)) if name == "dyestuff" else nist(name)
+    values, groups = np.array(scores, dtype=float), np.unique(treatments, return_inverse=True)[1]
     sizes = np.bincount(groups)
     means = np.bincount(groups, weights=values) / sizes
     within = float(((values - means[groups]) ** 2).sum()) / (values.size - sizes.size)
@@ -113,3 +101,9 @@ def test_input_is_checked():
         variance_ratio([0.5, float("nan")], within)
     with pytest.raises(ValueError, match="finite"):
         WithinCases.of([1, float("inf")], cases=["a", "a"])
+
+
+def test_the_dust_of_rounding_is_no_trial_noise():
+    within = WithinCases.of([0.1 + 0.2, 0.3, 0.6, 0.6], cases=list("aabb"))
+    assert within.problem() == "all trials of each case agree: no trial noise to scale"
+    assert isnan(model_band(0.5, within).conf_low)

@@ -89,12 +89,13 @@ def test_bad_input_is_named():
         kappa_paradox([1, 0.5], [1, 0])
 
 
-def test_calibration_of_kappa():
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_of_kappa(level):
     rng = np.random.default_rng(20260310)
     covered = 0
     for _ in range(DRAWS):
         truth = rng.random(100) < 0.5
         first, second = (truth ^ (rng.random(100) < 0.15) for _ in range(2))
-        record = cohen_kappa(first, second, level=0.8)
+        record = cohen_kappa(first, second, level=level)
         covered += record.conf_low <= (1 - 2 * 0.15) ** 2 <= record.conf_high
-    assert abs(covered / DRAWS - 0.8) < 3 * sqrt(0.8 * 0.2 / DRAWS)
+    assert abs(covered / DRAWS - level) < 3 * sqrt(level * (1 - level) / DRAWS)

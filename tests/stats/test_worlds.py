@@ -42,6 +42,15 @@ def test_equally_hard_cases():
     assert set(np.unique(sample.scores)) == {0.0, 1.0}
 
 
+def test_some_cases_always_pass_and_the_rest_are_equally_hard():
+    world = replace(WORLD, cases=20_000, trials=40, spread="two-point", effect=0.0)
+    rates = draw(world, rng()).candidate
+    always = 0.4 * 0.6 / 0.4 / (1 + 0.4 * 0.6 / 0.4)
+    assert (rates == 1).mean() == pytest.approx(always, abs=0.01)
+    assert rates.mean() == pytest.approx(0.6, abs=0.01)
+    assert rates.var() == pytest.approx(0.24 * (0.4 + 0.6 / 40), abs=0.005)
+
+
 def test_clusters_are_equal_and_alike():
     world = replace(WORLD, clusters=300, cluster_correlation=0.5)
     sample = draw(world, rng())

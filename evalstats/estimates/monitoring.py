@@ -1,0 +1,152 @@
+"""Has something changed since those runs? Control charts on the series of runs, and the date of a change.
+
+Centre and spread come from the oldest runs; the newer ones are charted. How wide the limits must be depends on
+how few those were, so they are simulated. One alarm is a reason to look; the next run confirms it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+
+from evalstats.estimates.cases import SKILL_ARMS, require
+from evalstats.stats.change_points import e_divisive
+from evalstats.stats.chart_limits import simulated_limit
+from evalstats.stats.control_charts import (
+    ENOUGH_RUNS,
+    Chart,
+    InControl,
+    Kind,
+    cusum,
+    ewma,
+    in_control,
+    shewhart,
+)
+
+LONGEST_HISTORY, NIGHTS = 28, 28  # runs that make the normal; new runs over which false alarms are counted
+FALSE_ALARM = 0.05
+DIFFERENCE = "difference"
+NEEDED = ["group_id", "arm", "started_at", "score"]
+_CHARTS = {"shewhart": shewhart, "ewma": ewma}
+
+
+class _Watched(NamedTuple):
+    """One series: what it is, when its runs began, and their values, oldest first."""
+
+    name: str
+    times: pd.Series[pd.Timestamp]
+    values: np.ndarray
+
+
+def monitor(
+    series: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    history: int | None = None,
+    arms: tuple[str, str] = SKILL_ARMS,
+) -> pd.DataFrame:
+    """Has a run, or the level of runs, left what is normal? Three charts for each arm and their difference.
+
+    Parameters
+    ----------
+    series : pandas.DataFrame
+        From `series`, of comparable runs.
+    rng : numpy.random.Generator
+        For the limits.
+    history : int, optional
+        Oldest runs that say what is normal; absent: half of them, at least 8 and at most 28.
+    arms : tuple of two str
+        Whose difference is watched too, run by run of one group.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``watched`` (an arm, or difference), ``chart`` (shewhart, ewma, cusum); ``n_history``, ``n_new``;
+        ``centre``, ``sigma``, ``autocorrelation`` of the history; ``limit`` in sigmas, passed by 5% of
+        unchanged series within 28 new runs; ``first_alarm``, ``confirmed_alarm`` (the start of the run, missing
+        if none); ``provisional`` (fewer than 8 runs of history); ``degenerate`` (no spread: no claim);
+        ``changed_at`` (the latest dated change, see `change_points`); ``caveats``.
+    """
+    rows = []
+    for watched in _watched(series, arms):
+        n = len(watched.values)
+        size = min(n, _history_of(n) if history is None else history)
+        normal = in_control(watched.values[:size])
+        changes = e_divisive(watched.values)
+        known = {
+            "watched": watched.name,
+            **_normal(normal, n - size),
+            "changed_at": watched.times.iloc[changes[-1].index] if changes else pd.NaT,
+        }
+        for kind in get_args(Kind):
+            limit = _limit(normal, kind, max(n - size, NIGHTS), rng)
+            chart = _chart(kind, watched.values[size:], normal, limit)
+            rows.append({**known, "chart": kind, "limit": limit, **_alarms(chart, watched.times.iloc[size:])})
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = """watched chart n_history n_new centre sigma autocorrelation limit first_alarm confirmed_alarm
+provisional degenerate changed_at caveats""".split()
+
+
+def change_points(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -> pd.DataFrame:
+    """When did the level change, looking back? One row per dated change; never an alarm.
+
+    Columns: ``watched``, ``changed_at`` (start of the first run after the change), ``before``, ``after`` (mean
+    level) and ``p_value`` of the split, corrected for having been searched.
+    """
+    rows = [
+        (watched.name, watched.times.iloc[c.index], c.before, c.after, c.p_value)
+        for watched in _watched(series, arms)
+        for c in e_divisive(watched.values)
+    ]
+    return pd.DataFrame(rows, columns=["watched", "changed_at", "before", "after", "p_value"])
+
+
+def _watched(series: pd.DataFrame, arms: tuple[str, str]) -> Iterator[_Watched]:
+    require(series, NEEDED, "series")
+    known = series.dropna(subset=["score"]).sort_values("started_at", kind="stable")
+    for arm, runs in known.groupby("arm", sort=True):
+        yield _Watched(str(arm), runs["started_at"], runs["score"].to_numpy(float))
+    scores = known.pivot_table(index="group_id", columns="arm", values="score").reindex(columns=list(arms))
+    times = known.groupby("group_id")["started_at"].max()
+    paired = (scores[arms[0]] - scores[arms[1]]).dropna()
+    if len(paired):
+        times = times[paired.index].sort_values(kind="stable")
+        yield _Watched(DIFFERENCE, times, paired[times.index].to_numpy(float))
+
+
+def _history_of(n: int) -> int:
+    return min(max(n // 2, ENOUGH_RUNS), LONGEST_HISTORY)
+
+
+def _normal(normal: InControl, n_new: int) -> dict[str, Any]:
+    caveats = normal.caveats if n_new else (*normal.caveats, "no run after the history: nothing is charted")
+    return {
+        "n_history": normal.n_runs,
+        "n_new": n_new,
+        "centre": normal.centre,
+        "sigma": normal.sigma,
+        "autocorrelation": normal.autocorrelation,
+        "provisional": normal.n_runs < ENOUGH_RUNS,
+        "degenerate": bool(np.isnan(normal.sigma)),
+        "caveats": caveats,
+    }
+
+
+def _limit(normal: InControl, kind: Kind, nights: int, rng: np.random.Generator) -> float:
+    if np.isnan(normal.sigma):
+        return float("nan")
+    return simulated_limit(normal.n_runs, kind=kind, nights=nights, false_alarm=FALSE_ALARM, rng=rng)
+
+
+def _chart(kind: Kind, values: np.ndarray, normal: InControl, limit: float) -> Chart:
+    return cusum(values, normal, h=limit) if kind == "cusum" else _CHARTS[kind](values, normal, limit=limit)
+
+
+def _alarms(chart: Chart, times: pd.Series[pd.Timestamp]) -> dict[str, Any]:
+    found = {"first_alarm": chart.first_alarm, "confirmed_alarm": chart.confirmed_alarm}
+    return {name: pd.NaT if at is None else times.iloc[at] for name, at in found.items()}
