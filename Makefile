@@ -1,6 +1,7 @@
 # Two commands matter: `make demo` and `make test`. README shows the same steps without make.
 PYTHON ?= python3
 BIN    := .venv/bin
+PIP    := $(BIN)/pip --quiet --disable-pip-version-check
 DATA   ?= data
 TRIALS ?= 5
 RUNS   ?= 9
@@ -24,32 +25,36 @@ check:
 slow: .venv/.ready-dev
 	$(BIN)/pytest -q -m "slow or not slow"
 
-bench: .venv/.ready-dev
-	$(BIN)/python benchmarks/bench_runner.py
+bench: .venv/.ready-dev .venv-peers/.ready
+	$(BIN)/python benchmarks/run.py
 
 format:
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# The locks hold versions and hashes, never the address of an index.
-lock: .venv/.uv
-	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
-	$(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-dev.lock
+# The locks hold versions and hashes, never the address of an index. Only this target needs uv.
+lock:
+	uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
+	uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-dev.lock
 
-.venv/.uv:
+.venv/bin/pip:
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+
+.venv/.ready: .venv/bin/pip requirements.lock pyproject.toml
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps -e .
 	touch $@
 
-.venv/.ready: .venv/.uv requirements.lock pyproject.toml
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+.venv/.ready-dev: .venv/bin/pip requirements-dev.lock pyproject.toml
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
 
-.venv/.ready-dev: .venv/.uv requirements-dev.lock pyproject.toml
-	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements-dev.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+# Peers of the benchmarks, in an environment of their own.
+.venv-peers/.ready: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install -q --disable-pip-version-check -r benchmarks/peers/requirements.txt
 	touch $@
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache

@@ -15,14 +15,14 @@ import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isnan, sqrt
+from math import sqrt
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from benchmarks.calibration_page import page
+
 from benchmarks.calibration_sizes import SIZES, size
 from evalstats.stats.bounded_means import mean_score
 from evalstats.stats.lifts import lift

@@ -6,10 +6,12 @@ regression, 2 bad input, 3 skipped, infrastructure or cannot gate, 4 inconclusiv
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 
+from evalstats.cli.tables import complain
 from evalstats.errors import EvalstatsError
 
 BAD_INPUT = 2
@@ -25,11 +27,8 @@ def run_command(argv: Sequence[str]) -> int:
     try:
         return invoke([argument for argument in argv if argument != "--debug"])
     except KeyboardInterrupt:
-        _complain("interrupted")
+        complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         if debug:
             raise
@@ -46,16 +45,14 @@ def _explain(error: Exception) -> int:
         what = f"unexpected {type(error).__name__}"
         lines, code = [f"{what}: run again with --debug to see where, and please report it"], BAD_INPUT
     for line in lines:
-        _complain(line)
+        complain(line)
     return code
 
 
-def _complain(line: str) -> None:
-    print(f"evalstats: {line}", file=sys.stderr)
-
-
 def _write_any_text() -> None:
-    """Let any text be printed, whatever the locale: what cannot be encoded is escaped."""
+    """Let any text be printed, whatever the locale, and survive being started without stdout or stderr."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -12,6 +12,7 @@ import typer
 from typer import TyperException
 from typer.core import TyperGroup
 
+from evalstats.cli.tables import clean, say
 from evalstats.errors import UsageError
 
 CONFIGURATION = "evalstats.toml"
@@ -66,18 +67,16 @@ def version() -> None:
     """Print the version."""
     from importlib import metadata
 
-    print(metadata.version("evalstats-notebooks"))
+    say(metadata.version("evalstats-notebooks"))
 
 
 def invoke(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     command = typer.main.get_command(build_app())
+    presets = configuration(command)
     try:
         code = command.main(
-            args=list(argv),
-            prog_name="evalstats",
-            standalone_mode=False,
-            default_map=configuration(Path.cwd()),
+            args=list(argv), prog_name="evalstats", standalone_mode=False, default_map=presets
         )
     except (typer.Exit, SystemExit) as stop:
         return int(getattr(stop, "exit_code", getattr(stop, "code", 0)) or 0)
@@ -91,19 +90,48 @@ def _explain_usage(error: TyperException) -> None:
     """Say in one line what was wrong with the command; a group without a verb prints its help instead."""
     where = getattr(getattr(error, "ctx", None), "command_path", "evalstats")
     message = error.format_message()
-    is_help = message.startswith("Usage:")
-    print(message if is_help else f"{where}: {message} See `{where} --help`.", file=sys.stderr)
+    if message.startswith("Usage:"):
+        print(message, file=sys.stderr)
+    else:
+        print(clean(f"{where}: {message} See `{where} --help`."), file=sys.stderr)
 
 
-def configuration(folder: Path) -> dict[str, Any]:
+def configuration(command: Any) -> dict[str, Any]:
     """Return the presets of the nearest ``evalstats.toml``: ``[run] jobs = 4`` presets ``run --jobs``."""
-    for candidate in (folder, *folder.parents):
-        path = candidate / CONFIGURATION
-        if path.is_file():
-            try:
-                return tomllib.loads(path.read_text("utf-8"))
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-                raise UsageError(f"cannot be read: {error}", path=path) from None
-        if (candidate / ".git").exists():
-            return {}
-    return {}
+    path = _configuration_file()
+    if path is None:
+        return {}
+    try:
+        presets = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"cannot be read: {error}", path=path) from None
+    _check_presets(presets, command, path, ())
+    return presets
+
+
+def _configuration_file() -> Path | None:
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the working folder is gone; change to one that exists") from None
+    for folder in (here, *here.parents):
+        if (folder / CONFIGURATION).is_file():
+            return folder / CONFIGURATION
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _check_presets(presets: dict[str, Any], command: Any, path: Path, place: tuple[str, ...]) -> None:
+    """Raise UsageError for a key that presets nothing: a typo must not be a silent default."""
+    verbs = getattr(command, "commands", {})
+    options = {parameter.name for parameter in command.params}
+    for key, value in presets.items():
+        field = ".".join((*place, key))
+        if key in verbs and isinstance(value, dict):
+            _check_presets(value, verbs[key], path, (*place, key))
+        elif key in verbs or key not in options or isinstance(value, dict):
+            known = ", ".join(sorted((*verbs, *options)))
+            raise UsageError(
+                f"is neither a table of a command nor an option here; known: {known}", path=path, field=field
+            )

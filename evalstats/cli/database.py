@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalstats.cli.options import DEFAULT_DATA, Data, Json, StorePath, print_json, store_path
+from evalstats.cli.tables import say, say_findings
 
 if TYPE_CHECKING:
     from evalstats.store import IngestReport
@@ -29,7 +30,7 @@ def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = F
     if as_json:
         print_json(asdict(done))
     else:
-        print(_counted(done))
+        say(_counted(done))
 
 
 @app.command()
@@ -40,7 +41,7 @@ def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
     """
     from evalstats import store as warehouse
 
-    print(_counted(warehouse.rebuild(store_path(data, store), data / "runs")))
+    say(_counted(warehouse.rebuild(store_path(data, store), data / "runs")))
 
 
 def _counted(done: IngestReport) -> str:
@@ -63,7 +64,7 @@ def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = Fa
     if as_json:
         print_json([str(finding) for finding in findings])
     else:
-        print("\n".join(str(finding) for finding in findings) or "store and journals agree")
+        say_findings(findings, "store and journals agree")
     return 1 if findings else 0
 
 
@@ -77,7 +78,7 @@ def migrate(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
 
     path = store_path(data, store)
     with warehouse.open(path):
-        print(f"{path}: up to date")
+        say(f"{path}: up to date")
 
 
 @app.command()
@@ -98,4 +99,4 @@ def export(
 
     with warehouse.open(store_path(data, store), read_only=True) as opened:
         warehouse.export_parquet(opened, parquet)
-    print(parquet)
+    say(str(parquet))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from evalstats.cli.options import DEFAULT_DATA, Data, Json, Reports, print_json, reports_path
+from evalstats.cli.tables import say
 
 app = typer.Typer()
 Policy = Annotated[Path, typer.Option("--policy", help="The policy file (policy.v1).")]
@@ -36,5 +37,6 @@ def decide(
     if as_json:
         print_json(result.as_record())
     else:
-        print("\n".join(gate.sentences(result)))
+        for line in gate.sentences(result):
+            say(line)
     return result.exit_code

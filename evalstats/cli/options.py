@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from evalstats.cli.tables import say
+
 Suites = Annotated[Path, typer.Option("--suites", help="Folder of suites, used for bare suite names.")]
 Data = Annotated[Path, typer.Option("--data", help="Folder of runs, artifacts, store and reports.")]
 StorePath = Annotated[
@@ -41,4 +43,5 @@ def suite_place(name: str, suites: Path) -> Path:
 
 def print_json(document: Any) -> None:
     """Print ``document`` as JSON, for scripts."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    for line in json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str).splitlines():
+        say(line)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any
 
+from evalstats.cli.tables import complain
 from evalstats.runner.events import Draining, Event, Killing, Started, TrialFinished
 from evalstats.trials import Trial
 
@@ -48,7 +49,7 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if self.style in (Style.PLAIN, Style.RICH):
+        if self.style in (Style.PLAIN, Style.RICH) and (self.done or error is None):
             self._say()
 
     def tell(self, event: Event) -> None:
@@ -56,11 +57,11 @@ class Progress:
         if isinstance(event, TrialFinished):
             self._finished(event.trial)
         elif isinstance(event, Draining):
-            self._note(f"stopping: {event.running} running trial(s) will finish; Ctrl-C again kills them")
+            complain(f"stopping: {event.running} running trial(s) will finish; Ctrl-C again kills them")
         elif isinstance(event, Killing):
-            self._note(f"killing {event.running} running trial(s); they run again on resume")
+            complain(f"killing {event.running} running trial(s); they run again on resume")
         elif isinstance(event, Started) and event.orphans:
-            self._note(f"ended {event.orphans} process(es) that a dead run had left")
+            complain(f"ended {event.orphans} process(es) that a dead run had left")
 
     def _finished(self, trial: Trial) -> None:
         """Count one trial that is safely in the journal."""
@@ -72,10 +73,6 @@ class Progress:
             print(json.dumps(line), file=sys.stderr, flush=True)
         elif self.style is Style.PLAIN and time.monotonic() - self._said >= PLAIN_SECONDS:
             self._say()
-
-    @staticmethod
-    def _note(text: str) -> None:
-        print(f"evalstats: {text}", file=sys.stderr, flush=True)
 
     def _say(self) -> None:
         self._said = time.monotonic()

@@ -17,7 +17,7 @@ from evalstats.cli.options import (
     reports_path,
     store_path,
 )
-from evalstats.cli.tables import print_table
+from evalstats.cli.tables import print_table, say, say_findings
 
 app = typer.Typer()
 Reference = Annotated[str, typer.Argument(help="A report version: a path, or NOTEBOOK/SUBJECT[/VERSION].")]
@@ -53,7 +53,7 @@ def build(
     if as_json:
         print_json(built.as_record())
     else:
-        print(f"{built.path}/report.html ({'unchanged' if built.unchanged else 'new version'})")
+        say(f"{built.path}/report.html ({'unchanged' if built.unchanged else 'new version'})")
 
 
 @app.command("list")
@@ -88,7 +88,8 @@ def show(
     if as_json:
         print_json(document)
         return
-    print(f"{document['title']}\n\n{document['finding']}\n")
+    for line in (document["title"], "", document["finding"], ""):
+        say(line)
     print_table(("", "", ""), [(h["label"], h["value"], h.get("detail", "")) for h in document["headline"]])
 
 
@@ -109,7 +110,7 @@ def verify(
     if as_json:
         print_json([str(finding) for finding in findings])
     else:
-        print("\n".join(str(finding) for finding in findings) or f"{path}: intact")
+        say_findings(findings, f"{path}: intact")
     return 1 if findings else 0
 
 
@@ -122,7 +123,7 @@ def open_page(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports 
     from evalstats import report
 
     page = report.resolve(reports_path(data, reports), reference) / "report.html"
-    print(page)
+    say(str(page))
     webbrowser.open(page.resolve().as_uri())
 
 
@@ -134,4 +135,4 @@ def page_path(reference: Reference, data: Data = DEFAULT_DATA, reports: Reports 
     """
     from evalstats import report
 
-    print(report.resolve(reports_path(data, reports), reference) / "report.html")
+    say(str(report.resolve(reports_path(data, reports), reference) / "report.html"))

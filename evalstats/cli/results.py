@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalstats.cli.tables import print_table
-from evalstats.contract import Arm
+from evalstats.cli.tables import print_table, say
+from evalstats.contract import Arm, Status
 from evalstats.trials import timestamp
 
 Record = dict[str, Any]
+
+FAILED, INFRASTRUCTURE = 1, 3
+DECIDED = (Status.PASS, Status.FAIL)
 
 
 def written(records: Sequence[Record], runs: Path, out: Path | None) -> Record:
@@ -56,44 +59,64 @@ def _write(path: Path, document: Record) -> None:
     write_synced(path, readable(document).encode())
 
 
+def exit_code(records: Sequence[Record]) -> int:
+    """Return 0, 1 or 3 for the runs of one group: the yardstick arm of a pair may fail, but not be lost."""
+    judged = [record for record in records if record["arm"] != Arm.SKILL_OFF] or list(records)
+    if any(record["status"] in (Status.ERROR, Status.SKIPPED) for record in records):
+        return INFRASTRUCTURE
+    ended = {status for record in judged for status in (record["status"], *_case_statuses(record))}
+    return (
+        FAILED
+        if ended & {Status.FAIL, Status.INCONCLUSIVE}
+        else INFRASTRUCTURE
+        if ended - {Status.PASS}
+        else 0
+    )
+
+
+def _case_statuses(record: Record) -> list[str]:
+    return [case["status"] for case in record["case_results"]]
+
+
 def show(records: Sequence[Record], document: Record, *, cases: bool) -> None:
     """Print the status of each run and, unless only a summary is asked for, of each case."""
     for record in records:
-        print(f"{record['run_id']}: {record['status']}, aggregate {_four(record['aggregate_score'])}")
-    if "per_case" in document:
+        say(f"{record['run_id']}: {record['status']}, aggregate {_four(record['aggregate_score'])}")
+        for note in record.get("notes", []):
+            say(f"  {note}")
+    paired = "per_case" in document
+    if paired:
         added = _four(document["aggregate_delta"], sign="+")
-        print(f"{document['suite_id']}: the skill adds {added}{_interval(document)}")
-    if not cases:
-        return
-    if "per_case" in document:
-        header = ("case", "on", "off", "score on", "score off", "delta")
-        keys = (
-            "case_id",
-            "skill_on_status",
-            "skill_off_status",
-            "skill_on_score",
-            "skill_off_score",
-            "delta",
-        )
-        print_table(header, [[case[key] for key in keys] for case in document["per_case"]])
-    else:
-        print_table(
-            ("case", "status", "score", "trials", "why"),
-            [_case_row(case) for case in document["case_results"]],
-        )
+        say(f"{document['suite_id']}: the skill adds {added} to the weighted aggregate")
+        say(f"  {_difference(document['difference'])}")
+    if cases and paired:
+        _print_pairs(records, document)
+    elif cases:
+        rows = [
+            [c["id"], c["status"], c["score"], c.get("trials"), _why(c)] for c in document["case_results"]
+        ]
+        print_table(("case", "status", "score", "trials", "why"), rows)
 
 
-def _case_row(case: Record) -> list[Any]:
-    why = "" if case["status"] == "pass" else "; ".join(case.get("diagnostics", []))
-    return [case["id"], case["status"], case["score"], case.get("trials"), why]
+def _print_pairs(records: Sequence[Record], document: Record) -> None:
+    lost = {c["id"]: _why(c) for r in records for c in r["case_results"] if c["status"] not in DECIDED}
+    header = ("case", "on", "off", "score on", "score off", "delta", "why")
+    keys = ("case_id", "skill_on_status", "skill_off_status", "skill_on_score", "skill_off_score", "delta")
+    rows = [[*(case[key] for key in keys), lost.get(case["case_id"], "")] for case in document["per_case"]]
+    print_table(header if lost else header[:-1], rows if lost else [row[:-1] for row in rows])
 
 
-def _interval(document: Record) -> str:
-    found = document["difference"]
-    if found is None or found["conf_low"] is None:
-        return ""
+def _why(case: Record) -> str:
+    return "" if case["status"] == Status.PASS else "; ".join(case.get("diagnostics", []))
+
+
+def _difference(found: Record | None) -> str:
+    if found is None:
+        return "mean over cases: no case has a usable trial in both arms"
+    if found["conf_low"] is None:
+        return f"mean over cases {_four(found['estimate'], sign='+')}, no interval: {'; '.join(found['caveats'])}"
     bounds = f"[{found['conf_low']:+.4f}, {found['conf_high']:+.4f}]"
-    return f"; mean over cases {found['estimate']:+.4f} {bounds} at {found['level']:.0%} ({found['method']})"
+    return f"mean over cases {found['estimate']:+.4f} {bounds} at {found['level']:.0%} ({found['method']})"
 
 
 def _four(score: float | None, sign: str = "") -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,20 +25,13 @@ from evalstats.cli.options import (
     suite_place,
 )
 from evalstats.cli.progress import Progress, Style
-from evalstats.cli.tables import print_table
-from evalstats.errors import StoreError, UsageError
+from evalstats.cli.tables import complain, print_table, say
+from evalstats.errors import JournalError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from evalstats.runner import Options, Plan
+    from evalstats.runner import Options, Plan, Result
 
-FAILED, INFRASTRUCTURE, SIGNALLED = 1, 3, 128
-STATUS_CODES = {
-    "pass": 0,
-    "fail": FAILED,
-    "inconclusive": FAILED,
-    "error": INFRASTRUCTURE,
-    "skipped": INFRASTRUCTURE,
-}
+SIGNALLED = 128
 
 
 def run(
@@ -45,8 +39,9 @@ def run(
         list[str] | None, typer.Argument(help="Suite files, folders or names.", metavar="SUITE...")
     ] = None,
     mode: Annotated[
-        str, typer.Option("--mode", "--baseline-mode", help="skill-on, skill-off or both.")
-    ] = "skill-on",
+        str | None,
+        typer.Option("--mode", "--baseline-mode", help="skill-on, skill-off or both [default: skill-on]."),
+    ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Trials per case and arm [default: the suite's].")
     ] = None,
@@ -73,22 +68,37 @@ def run(
 ) -> int:
     """Run suites and keep every trial.
 
-    Exit code: 0 all passed, 1 a case or threshold failed, 3 skipped or infrastructure, 130 interrupted. With
-    --mode both the trials of the two arms are interleaved, and the exit code is that of the skill-on arm.
+    Exit code: 0 all passed; 1 a case failed or is undecided, or a threshold was missed; 3 skipped, or trials
+    lost to infrastructure; 130 interrupted. With --mode both the trials of the two arms are interleaved; the
+    skill-off arm may fail, it is the yardstick.
 
     Example: evalstats run evals/ab-demo --mode both --out scorecard.json
     """
     from evalstats import runner
 
-    options = runner.Options(
-        mode=mode, trials=trials, seed=seed, run_id=run_id, archetype=archetype, case_ids=tuple(case or ())
-    )
+    asked: dict[str, Any] = {
+        "mode": mode,
+        "trials": trials,
+        "seed": seed,
+        "run_id": run_id,
+        "archetype": archetype,
+        "case_ids": tuple(case or ()),
+    }
+    output = Output(out, as_json, summary)
+    _check(names or [], {name for name, value in asked.items() if value not in (None, ())}, resume, output)
+    options = runner.Options(**{name: value for name, value in asked.items() if value is not None})
     plans = _plans(names or [], options, suites=suites, data=data, resume=resume)
     if dry_run:
-        return _show_plans(plans)
-    codes = [_execute(plan, data, jobs, progress, Output(out, as_json, summary)) for plan in plans]
-    _ingest(store_path(data, store), data)
-    return max(codes)
+        return _show_plans(plans, as_json)
+    code = 0
+    for plan in plans:
+        finished = _execute(plan, data, jobs, progress)
+        _ingest(store_path(data, store), data)
+        if finished.stopped_by:
+            complain(f"stopped; go on with: evalstats run --resume {plan.group_id}")
+            return SIGNALLED + finished.stopped_by
+        code = max(code, _show(finished, data, output))
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,56 +110,70 @@ class Output:
     summary: bool
 
 
+def _check(names: list[str], asked: set[str], resume: str | None, output: Output) -> None:
+    """Refuse combinations of which one part would be dropped in silence."""
+    if bool(names) == bool(resume):
+        raise UsageError("give suites to run, or --resume RUN")
+    if resume and asked:
+        option = sorted(asked)[0].replace("_", "-")
+        raise UsageError(f"a resumed run keeps its plan; leave out --{option}", field="--resume")
+    if len(names) > 1 and ("run_id" in asked or output.out or output.as_json):
+        raise UsageError("--run-id, --out and --json are for one suite at a time")
+    if output.out and output.out.is_dir():
+        raise UsageError("is a folder; name a file", path=output.out, field="--out")
+
+
 def _plans(
     names: list[str], options: Options, *, suites: Path, data: Path, resume: str | None
 ) -> Iterator[Plan]:
     """Yield one plan per suite; each is made when the one before has run, so that its run id has its own time."""
     from evalstats import runner, suite
 
-    if bool(names) == bool(resume):
-        raise UsageError("give suites to run, or --resume RUN")
-    if len(names) > 1 and options.run_id:
-        raise UsageError("one run id cannot name several suites", field="--run-id")
     if resume:
         yield runner.resume_plan(data, resume)
     for name in names:
         yield runner.plan(suite.load(suite_place(name, suites)), options)
 
 
-def _show_plans(plans: Iterable[Plan]) -> int:
+def _show_plans(plans: Iterable[Plan], as_json: bool) -> int:
     for plan in plans:
-        print(f"{plan.suite.id}: {len(plan.specs)} trials, {', '.join(run.run_id for run in plan.runs)}")
-        print_table(
-            ("case", "arm", "trial", "seed"), [(s.case.id, s.arm, s.trial_index, s.seed) for s in plan.specs]
-        )
+        runs = [run.run_id for run in plan.runs]
+        rows = [(spec.case.id, spec.arm, spec.trial_index, spec.seed) for spec in plan.specs]
+        header = ("case", "arm", "trial", "seed")
+        if as_json:
+            trials = [dict(zip(header, row, strict=True)) for row in rows]
+            print_json({"suite": plan.suite.id, "runs": runs, "trials": trials})
+        else:
+            say(f"{plan.suite.id}: {len(rows)} trials, {', '.join(runs)}")
+            print_table(header, rows)
     return 0
 
 
-def _execute(plan: Plan, data: Path, jobs: int, progress: Style, output: Output) -> int:
-    """Run one plan, show what came of it, and return its exit code."""
+def _execute(plan: Plan, data: Path, jobs: int, progress: Style) -> Result:
     from evalstats import runner
 
     with Progress(len(plan.specs), progress, terminal=sys.stderr.isatty()) as shown:
-        finished = runner.run(plan, data=data, jobs=jobs, on_event=shown.tell)
-    if finished.stopped_by:
-        print(f"evalstats: stopped; go on with: evalstats run --resume {plan.group_id}", file=sys.stderr)
-        return SIGNALLED + finished.stopped_by
+        return runner.run(plan, data=data, jobs=jobs, on_event=shown.tell)
+
+
+def _show(finished: Result, data: Path, output: Output) -> int:
+    """Show what came of a run and return its exit code."""
     document = results.written(finished.records, data / "runs", output.out)
     if output.as_json:
         print_json(document)
     else:
         results.show(finished.records, document, cases=not output.summary)
-    return STATUS_CODES[finished.records[0]["status"]]
+    return results.exit_code(finished.records)
 
 
 def _ingest(store: Path, data: Path) -> None:
-    """Load the journals; a locked store is no failure of the run."""
+    """Load the journals; a locked store, or a bad journal of another run, is no failure of this run."""
     from evalstats import store as warehouse
 
     try:
         warehouse.ingest(store, data / "runs")
-    except StoreError as error:
-        print(f"evalstats: not ingested: {error}; run `evalstats ingest` later", file=sys.stderr)
+    except (StoreError, JournalError) as error:
+        complain(f"not ingested: {error}; run `evalstats ingest` later")
 
 
 def list_runs(
@@ -167,7 +191,7 @@ def list_runs(
     with warehouse.open(store_path(data, store), read_only=True) as opened:
         frame = opened.runs(suite)
     if as_json:
-        print(frame.to_json(orient="records", date_format="iso", indent=2))
+        print_json(json.loads(frame.to_json(orient="records", date_format="iso")))
         return
     shown = ["run_id", "suite_id", "arm", "n_cases", "n_trials", "n_usable"]
     print_table([name.removeprefix("n_") for name in shown], frame[shown].itertuples(index=False))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from evalstats.cli.options import DEFAULT_SUITES, Json, Suites, print_json, suite_place
-from evalstats.cli.tables import print_table
+from evalstats.cli.tables import print_table, say
 
 app = typer.Typer()
 Names = Annotated[list[str], typer.Argument(help="Suite files, folders or names.", metavar="SUITE...")]
@@ -27,9 +27,10 @@ def validate(names: Names, suites: Suites = DEFAULT_SUITES) -> int:
         try:
             loaded = suite.load(suite_place(name, suites))
             suite.check_fixtures(loaded)
-            print(f"{loaded.path}: valid, {len(loaded.cases)} cases")
+            say(f"{loaded.path}: valid, {len(loaded.cases)} cases")
         except EvalstatsError as error:
-            print("\n".join(error.lines()))
+            for line in error.lines():
+                say(line)
             worst = error.exit_code
     return worst
 
@@ -63,7 +64,7 @@ def show(name: str, suites: Suites = DEFAULT_SUITES, as_json: Json = False) -> N
         print_json(loaded.document)
         return
     trials = f"{loaded.trials_per_case} trial(s) a case"
-    print(f"{loaded.id}: {loaded.name} ({loaded.tier}, {loaded.visibility}, {trials})")
+    say(f"{loaded.id}: {loaded.name} ({loaded.tier}, {loaded.visibility}, {trials})")
     rows = [
         (c.id, c.archetype or "–", c.kind, len(c.expectations), "yes" if c.critical else "")
         for c in loaded.cases

@@ -1,13 +1,34 @@
-"""Plain tables for the terminal: aligned, no colour, safe for any text, at most as wide as the terminal."""
+"""Lines and tables for the terminal: no colour, safe for any text, tables at most as wide as the terminal."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 GAP = "  "
 SHORTEST = 8
+
+
+def say(text: str = "") -> None:
+    """Print one line on stdout. A reader that has gone, as ``| head`` does, is no reason to stop the work."""
+    try:
+        print(clean(text), flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say_findings(findings: Iterable[object], otherwise: str) -> None:
+    """Print one line a finding, or one that says that there is none."""
+    for finding in [*findings] or [otherwise]:
+        say(str(finding))
+
+
+def complain(text: str) -> None:
+    """Print one line on stderr."""
+    print(f"evalstats: {clean(text)}", file=sys.stderr, flush=True)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -17,7 +38,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     right = [all(isinstance(row[i], (int, float)) for row in raw) and bool(raw) for i in range(len(header))]
     widths = _fit([max(len(row[i]) for row in (list(header), *cells)) for i in range(len(header))])
     for row in (list(header), *cells):
-        print(GAP.join(_cell(*entry) for entry in zip(row, widths, right, strict=True)).rstrip())
+        say(GAP.join(_cell(*entry) for entry in zip(row, widths, right, strict=True)).rstrip())
 
 
 def clean(value: Any) -> str:

@@ -345,3 +345,69 @@ def publish(tmp_path):
         return bundle.publish(place, sealed, files, {"host": "here", "duration_s": 1.5})
 
     return make
+
+
+# --- a store of invented runs ----------------------------------------------------------------------
+
+BOTH = ("skill-on", "skill-off")
+
+
+def passes_often(arm, night, case, index):
+    return "ok", float((case * 5 + night * 3 + index * 7) % 11 < (7 if arm == "skill-on" else 5))
+
+
+@pytest.fixture
+def fill_store(tmp_path):
+    """Return a function that runs an invented suite on so many nights and returns the store it fills.
+
+    ``happens`` says how a trial ends: (arm, night, case, index) -> outcome and score.
+    """
+    from evalstats import store
+
+    def fill(happens=passes_often, *, nights=1, arms=BOTH, cases=8, visibility="public_canary"):
+        runs = tmp_path / "data" / "runs"
+        for night in range(1, nights + 1):
+            for arm in arms:
+                write_run(runs, night, arm, cases=cases, visibility=visibility, happens=happens)
+        store.ingest(tmp_path / "data" / "evalstats.duckdb", runs)
+        return tmp_path / "data" / "evalstats.duckdb"
+
+    return fill
+
+
+def write_run(runs, night, arm, *, cases, visibility, happens):
+    from evalstats.journal import encode
+
+    run_id = f"eval-{night:02d}-{arm}"
+    digests = {
+        name: str(i) * 64 for i, name in enumerate(("raw", "canonical", "scoring", "policy", "metadata"), 1)
+    }
+    suite = {"id": "demo", "path": "evals/demo/suite.json", "tier": "headless", "visibility": visibility}
+    manifest = {
+        "run_id": run_id, "group_id": f"eval-{night:02d}", "suite": {**suite, "sha256": "1" * 64, "hashes": digests},
+        "case_hashes": {f"c{i}": "6" * 64 for i in range(cases)}, "seed": night, "arm": arm, "axis": "skill",
+        "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9",
+        "cli_version": "0.1.0", "model": "m1", "judge_model": None, "is_mock": False,
+        "runtime": {"name": "shell"}, "trials_per_case": 3,
+    }  # fmt: skip
+    journal = runs / run_id / "journal" / "host-1-1.jsonl"
+    journal.parent.mkdir(parents=True)
+    (runs / run_id / "manifest.json").write_text(json.dumps(manifest))
+    keys = [(case, index) for case in range(cases) for index in (1, 2, 3)]
+    with journal.open("wb") as file:
+        file.writelines(
+            encode(make_trial(run_id, key, arm, night, happens(arm, night, *key)).as_record()) for key in keys
+        )
+
+
+def make_trial(run_id, key, arm, night, ending):
+    from evalstats.contract import Outcome, Status
+    from evalstats.trials import Trial
+
+    (case, index), (outcome, score) = key, ending
+    return Trial(
+        run_id=run_id, suite_id="demo", case_id=f"c{case}", archetype=f"A{case % 2 + 1}", arm=arm, trial_index=index,
+        status={1.0: Status.PASS, 0.0: Status.FAIL, None: Status.ERROR}[score], outcome=Outcome(outcome),
+        started_at=f"2026-11-{night:02d}T02:16:00.000Z", score=score, passed=None if score is None else score == 1,
+        reason="it was not to be" if score is None else None,
+    )  # fmt: skip

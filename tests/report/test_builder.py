@@ -5,11 +5,8 @@ import time
 import pytest
 
 from evalstats import report, store
-from evalstats.contract import Outcome, Status
 from evalstats.errors import ReportError
-from evalstats.journal import encode
 from evalstats.report.kernel import Limits
-from evalstats.trials import Trial
 
 PRINTS = "values = [seed, seed + 1]\nprint('from the notebook', level)\nprint(object())"
 
@@ -137,55 +134,8 @@ def test_an_unknown_notebook_lists_the_known_ones(tmp_path):
 # --- with a store --------------------------------------------------------------------------------
 
 
-def add_run(folder, night, arm, visibility):
-    run_id = f"eval-{night:02d}-{arm}"
-    digests = {
-        name: str(i) * 64 for i, name in enumerate(("raw", "canonical", "scoring", "policy", "metadata"), 1)
-    }
-    suite = {"id": "demo", "path": "evals/demo/suite.json", "tier": "headless", "visibility": visibility}
-    manifest = {
-        "run_id": run_id, "group_id": f"eval-{night:02d}", "suite": {**suite, "sha256": "1" * 64, "hashes": digests},
-        "case_hashes": {f"c{i}": "6" * 64 for i in range(8)}, "seed": night, "arm": arm, "axis": "skill",
-        "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9",
-        "cli_version": "0.1.0", "model": "m1", "judge_model": None, "is_mock": False,
-        "runtime": {"name": "shell"}, "trials_per_case": 3,
-    }  # fmt: skip
-    journal = folder / run_id / "journal" / "host-1-1.jsonl"
-    journal.parent.mkdir(parents=True)
-    (folder / run_id / "manifest.json").write_text(json.dumps(manifest))
-    with journal.open("wb") as file:
-        file.writelines(encode(t.as_record()) for t in trials(run_id, night, arm))
-
-
-def trials(run_id, night, arm):
-    for case in range(8):
-        for index in (1, 2, 3):
-            passed = (case * 5 + night * 3 + index * 7) % 11 < (7 if arm == "skill-on" else 5)
-            yield Trial(
-                run_id=run_id, suite_id="demo", case_id=f"c{case}", archetype=f"A{case % 2 + 1}", arm=arm,
-                trial_index=index, status=Status.PASS if passed else Status.FAIL, outcome=Outcome.OK,
-                started_at=f"2026-11-{night:02d}T02:16:00.000Z", score=float(passed), passed=passed,
-            )  # fmt: skip
-
-
-@pytest.fixture
-def filled(tmp_path):
-    """Return a function that fills a store with runs of one suite and returns its path."""
-
-    def fill(visibility="public_canary", nights=6):
-        folder = tmp_path / "data" / "runs"
-        for night in range(1, nights + 1):
-            for arm in ("skill-on", "skill-off"):
-                add_run(folder, night, arm, visibility)
-        path = tmp_path / "data" / "evalstats.duckdb"
-        store.ingest(path, folder)
-        return path
-
-    return fill
-
-
-def test_the_variance_notebook_becomes_a_report(filled, tmp_path):
-    path = filled()
+def test_the_variance_notebook_becomes_a_report(fill_store, tmp_path):
+    path = fill_store(nights=6)
     given = {"store": path, "reports": tmp_path / "reports", "parameters": {"suite": "demo"}}
     built = report.build("variance_bands", **given)
     assert report.verify(built.path) == []
@@ -204,8 +154,8 @@ def test_the_variance_notebook_becomes_a_report(filled, tmp_path):
     assert again.unchanged and again.content_hash == built.content_hash
 
 
-def test_a_private_suite_has_no_public_report(filled, tmp_path):
-    path = filled("private_holdout", nights=1)
+def test_a_private_suite_has_no_public_report(fill_store, tmp_path):
+    path = fill_store(visibility="private_holdout")
     with pytest.raises(ReportError, match="private suites have no public report yet"):
         report.build("variance_bands", store=path, reports=tmp_path / "reports", parameters={"suite": "demo"})
     assert not (tmp_path / "reports").exists()
