@@ -47,7 +47,7 @@ lock:
 
 .venv/.ready-dev: .venv/bin/pip requirements-dev.lock pyproject.toml
 	$(PIP) install --require-hashes -r requirements-dev.lock
-	$(PIP) install --no-deps --no-build-isolation -e .
+	$(PIP) install --no-deps -e .
 	touch $@
 
 # Peers of the benchmarks, in an environment of their own.

@@ -29,12 +29,12 @@ from evalstats.errors import DocumentError, JournalError, Problem
 from evalstats.trials import Trial, trial_from_record
 
 SYNC_SECONDS = 0.2
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def encode(record: Any) -> bytes:
     """Return one line of a journal. Halves of surrogate pairs become "?", so any text can be recorded."""
-    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+    return _ENCODER.encode(record).encode("utf-8", "replace") + b"\n"
 
 
 class Journal:

@@ -15,6 +15,9 @@ from evalstats.contract import Outcome, Status
 from evalstats.suite import Case, Suite
 from evalstats.trials import ExpectationResult, Trial
 
+# The share of a run's trials that may be lost to infrastructure; a run that lost more says nothing.
+MAX_LOST = 0.10
+
 
 def case_score(results: Sequence[ExpectationResult]) -> float:
     """Return required expectations passed / required; 1.0 if none is required. Optional ones never count."""
@@ -57,24 +60,37 @@ class RunResult:
     aggregate_score: float | None
     dimension_scores: dict[str, float | None]
     cases: tuple[CaseResult, ...]
+    n_trials: int
     unusable: dict[str, int]
+
+    @property
+    def n_lost(self) -> int:
+        """Return how many trials were lost to infrastructure: they ran into no fault of the subject."""
+        return self.unusable.get(Outcome.INFRASTRUCTURE, 0)
 
 
 def score_run(suite: Suite, trials: Iterable[Trial], *, cases: Sequence[Case] | None = None) -> RunResult:
-    """Score the trials of one run against its suite; ``cases`` are those that were planned (default: all)."""
+    """Score the trials of one run against its suite; ``cases`` are those that were planned (default: all).
+
+    The status is ``error`` when a case has no usable trial for infrastructure, or when more than ``MAX_LOST``
+    of all trials were lost to it.
+    """
     by_case: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_case[trial.case_id].append(trial)
     results = tuple(_score_case(case, by_case[case.id]) for case in (suite.cases if cases is None else cases))
     dimensions = _dimension_scores(suite, results)
     aggregate = _aggregate(suite, dimensions)
-    lost = Counter(str(t.outcome) for many in by_case.values() for t in many if not t.outcome.usable)
+    recorded = [trial for many in by_case.values() for trial in many]
+    unusable = Counter(str(trial.outcome) for trial in recorded if not trial.outcome.usable)
+    too_many_lost = unusable[Outcome.INFRASTRUCTURE] > MAX_LOST * len(recorded)
     return RunResult(
-        status=_run_status(suite, results, dimensions, aggregate),
+        status=Status.ERROR if too_many_lost else _run_status(suite, results, dimensions, aggregate),
         aggregate_score=aggregate,
         dimension_scores=dimensions,
         cases=results,
-        unusable=dict(sorted(lost.items())),
+        n_trials=len(recorded),
+        unusable=dict(sorted(unusable.items())),
     )
 
 

@@ -128,5 +128,5 @@ def _seed(hashed: hashlib._Hash) -> int:
 
 def timestamp(when: datetime | None = None) -> str:
     """Return a UTC time as text with milliseconds and ``Z``; now, unless given."""
-    moment = (when or datetime.now(UTC)).astimezone(UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    moment = datetime.now(UTC) if when is None else when.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -87,7 +87,7 @@ def show(records: Sequence[Record], document: Record, *, cases: bool) -> None:
     paired = "per_case" in document
     if paired:
         added = _four(document["aggregate_delta"], sign="+")
-        say(f"{document['suite_id']}: the skill adds {added} to the weighted aggregate")
+        say(f"{document['suite_id']}: weighted aggregate, on minus off: {added}")
         say(f"  {_difference(document['difference'])}")
     if cases and paired:
         _print_pairs(records, document)

@@ -54,6 +54,9 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Also write the run record (both: the scorecard) here.")
     ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="evaluator: the role that may read a private holdout.")
+    ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="Name of the run [default: from time and suite].")
     ] = None,
@@ -86,7 +89,7 @@ def run(
     }
     output = Output(out, as_json, summary)
     _check(names or [], {name for name, value in asked.items() if value not in (None, ())}, resume, output)
-    options = runner.Options(**{name: value for name, value in asked.items() if value is not None})
+    options = runner.Options(role=role, **{name: value for name, value in asked.items() if value is not None})
     plans = _plans(names or [], options, suites=suites, data=data, resume=resume)
     if dry_run:
         return _show_plans(plans, as_json)

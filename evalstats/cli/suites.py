@@ -19,14 +19,14 @@ def validate(names: Names, suites: Suites = DEFAULT_SUITES) -> int:
 
     Example: evalstats suite validate evals/ab-demo
     """
-    from evalstats import suite
+    from evalstats import runner, suite
     from evalstats.errors import EvalstatsError
 
     worst = 0
     for name in names:
         try:
             loaded = suite.load(suite_place(name, suites))
-            suite.check_fixtures(loaded)
+            runner.check(loaded)
             say(f"{loaded.path}: valid, {len(loaded.cases)} cases")
         except EvalstatsError as error:
             for line in error.lines():

@@ -27,6 +27,7 @@ from evalstats.contract.json_text import (
     with_lines,
 )
 from evalstats.contract.words import (
+    IDENTITY,
     Arm,
     Axis,
     CaseKind,
@@ -41,6 +42,7 @@ from evalstats.contract.words import (
 )
 
 __all__ = [
+    "IDENTITY",
     "MAX_DEPTH",
     "MAX_INTEGER",
     "Arm",

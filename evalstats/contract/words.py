@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+# What must be the same for two runs to be looks at one subject; the ``identity`` of schemas/report.v1.json.
+IDENTITY = ("suite_scoring", "model", "judge_model", "judge_rubric_sha256", "registry_version", "cli_version")
+
 
 class Visibility(StrEnum):
     """May the content of the suite be shown to everyone?"""

@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from evalstats.contract import Arm
+from evalstats.contract import IDENTITY, Arm
 
-DEFAULT_IDENTITY = (
-    "suite_scoring",
-    "model",
-    "judge_model",
-    "judge_rubric_sha256",
-    "registry_version",
-    "cli_version",
-)
 DEFAULT_MAX_INFRASTRUCTURE = 0.10
 NO_VALUE = "an arm is missing, has no usable trial or, for lift, leaves no headroom"
 
@@ -48,7 +40,7 @@ def points(series: list[dict[str, Any]], policy: dict[str, Any]) -> list[Point]:
         groups.setdefault(row["group_id"], {})[row["arm"]] = row
     arms = followed_arms(policy)
     followed = [used for rows in groups.values() if (used := {a: rows[a] for a in sorted(arms) if a in rows})]
-    keys = policy.get("identity", DEFAULT_IDENTITY)
+    keys = policy.get("identity", IDENTITY)
     headroom = _headroom(followed, keys)
     return [_point(rows, _value(rows, policy, headroom), keys) for rows in followed]
 

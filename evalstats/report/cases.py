@@ -36,7 +36,7 @@ def case_strip(
     rows = [row for row in tables.rows(frame) if not tables.is_missing(row["score"])]
     arms = in_order({str(row["arm"]) for row in rows})
     by_arm = {arm: sorted((r for r in rows if r["arm"] == arm), key=_best_first) for arm in arms}
-    reading = " ".join(_case_reading(arm, cases) for arm, cases in by_arm.items())
+    reading = " ".join(_case_reading(arm, cases) for arm, cases in by_arm.items()) or tables.NOTHING
     lost = len(frame) - len(rows)
     if lost:
         reading += f" {lost} without a usable trial {'is' if lost == 1 else 'are'} not drawn."
@@ -54,9 +54,14 @@ def _flips(row: Mapping[str, Any]) -> bool:
 def _case_reading(arm: str, cases: Sequence[Mapping[str, Any]]) -> str:
     always = sum(row["score"] == 1 for row in cases)
     never = sum(row["score"] == 0 for row in cases)
-    flip = sum(map(_flips, cases))
-    settled = f"{always} always score 1, {never} always 0"
-    return f"{arm}: of {len(cases)} cases {settled}, and {flip} change verdict between runs."
+    some = tables.some(len(cases), "case")
+    return f"{arm}: of {some} {always} always scored 1, {never} always 0; {_flip_count(cases)}."
+
+
+def _flip_count(cases: Sequence[Mapping[str, Any]]) -> str:
+    if all(tables.is_missing(row["verdict_flips"]) for row in cases):
+        return "one run shows no change between runs"
+    return f"{sum(map(_flips, cases))} changed verdict between runs"
 
 
 def _draw_cases(by_arm: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> Drawing:
@@ -75,7 +80,7 @@ def _draw_cases(by_arm: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -
 
 
 def _flip_head(cases: Sequence[Mapping[str, Any]]) -> str:
-    return f"{len(cases)} cases, {sum(map(_flips, cases))} change verdict"
+    return f"{tables.some(len(cases), 'case')}, {sum(map(_flips, cases))} changed verdict"
 
 
 def _panel_cases(
@@ -110,7 +115,7 @@ def _flippiest(canvas: Canvas, arm: str, cases: Sequence[Mapping[str, Any]], top
     at = canvas.width + 20
     heights = [top + 24 + 20 * index for index in range(len(worst))]
     canvas.words(
-        f"{arm}-list-head", [word("change verdict most often", (at, top + 2), theme.SOFT)] if worst else []
+        f"{arm}-list-head", [word("changed verdict most often", (at, top + 2), theme.SOFT)] if worst else []
     )
     names = [tables.shortened(row["case_id"], 22) for row in worst]
     canvas.words(f"{arm}-list", [word(n, (at + 38, h)) for n, h in zip(names, heights, strict=True)])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evalstats import contract
-from evalstats.contract import Visibility
+from evalstats.contract import IDENTITY, Visibility
 from evalstats.errors import ReportError
 from evalstats.report.tables import Table, is_missing, rows, visible
 from evalstats.stats.results import Estimate, Test
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from evalstats.report.canvas import Figure
 
 FOLDER_VARIABLE = "EVALSTATS_BUNDLE"
-IDENTITY = ("suite_scoring", "model", "judge_model", "judge_rubric_sha256", "registry_version", "cli_version")
 
 Records: TypeAlias = "pd.DataFrame | Estimate | Test | Iterable[Estimate | Test | Mapping[str, Any]]"
 
@@ -110,14 +109,15 @@ class Draft:
         """Explain how something was estimated, and for whom it holds."""
         self._said["methods"].append({"title": visible(title), "text": visible(text)})
 
-    def caveat(self, text: str) -> None:
+    def caveat(self, *texts: str) -> None:
         """Add what the reader must know; said twice, it stands once."""
-        if visible(text) not in self._said["caveats"]:
-            self._said["caveats"].append(visible(text))
+        said = self._said["caveats"]
+        said += [text for text in dict.fromkeys(map(visible, texts)) if text not in said]
 
-    def estimates(self, records: Records) -> None:
-        """Add estimates: a frame (grouping columns, then the fields of Estimate), or records. Keeps their caveats."""
-        self._said["estimates"] += self._records(records, Estimate, "estimates")
+    def estimates(self, *several: Records) -> None:
+        """Add estimates: frames (grouping columns, then the fields of Estimate), or records. Keeps their caveats."""
+        for records in several:
+            self._said["estimates"] += self._records(records, Estimate, "estimates")
 
     def tests(self, records: Records) -> None:
         """Add tests: a frame (grouping columns, then the fields of Test), or records. Keeps their caveats."""
@@ -188,8 +188,7 @@ class Draft:
                 if isinstance(record.get(name), float):  # pandas turns a column with a gap into floats
                     record[name] = int(record[name])
             record["caveats"] = record["caveats"] or []
-            for caveat in record["caveats"]:
-                self.caveat(caveat)
+            self.caveat(*record["caveats"])
             found.append(record)
         return found
 

@@ -133,7 +133,7 @@ def _line(row: Mapping[str, Any], label: str, signed: bool, paint: str, total: b
 def _reading(rows: Sequence[Mapping[str, Any]], label: str, signed: bool) -> str:
     """Return what the rows say, in a sentence computed from them."""
     if not rows:
-        return "There is nothing to draw."
+        return tables.NOTHING
     first = rows[0]
     subject = f"{_capital(tables.visible(first['estimand']))} with {tables.percent(first['level'])} intervals"
     known = [row for row in rows if not tables.is_missing(row["estimate"])]

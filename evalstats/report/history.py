@@ -70,7 +70,7 @@ def run_chart(
         _run_panel(arm, runs, by_arm.get(arm), value) for arm in in_order({str(r["arm"]) for r in runs})
     ]
     lost = sum(tables.is_missing(row[value]) for row in runs)
-    reading = " ".join(_run_reading(panel, by_arm.get(panel.arm)) for panel in panels)
+    reading = " ".join(_run_reading(panel, by_arm.get(panel.arm)) for panel in panels) or tables.NOTHING
     if lost:
         reading += f" {lost} without a usable trial {'is' if lost == 1 else 'are'} not drawn."
     return Figure(name, title, reading, lambda width: _draw_runs(panels, width))
@@ -95,14 +95,8 @@ def _run_panel(
         else None
     )
     cases = sorted({int(row["n_cases"]) for row in mine})
-    size = (
-        f"{cases[0]} cases"
-        if len(cases) == 1
-        else f"{cases[0]} to {cases[-1]} cases"
-        if cases
-        else "no cases"
-    )
-    head = f"{len(mine)} run{'s' if len(mine) != 1 else ''} of {size}"
+    size = f"{cases[0]} to {cases[-1]} cases" if len(cases) > 1 else tables.some(sum(cases), "case")
+    head = f"{tables.some(len(mine), 'run')} of {size}"
     return Panel(arm, head, tuple(float(row[value]) for row in mine), tuple(labels), limits)
 
 
@@ -114,7 +108,7 @@ def _day(started_at: str) -> str:
 def _run_reading(panel: Panel, band: Mapping[str, Any] | None) -> str:
     if panel.band is None:
         reason = tables.reason_of(band) if band is not None else "no band was estimated"
-        return f"{panel.arm}: {len(panel.values)} runs, no band ({tables.visible(reason)})."
+        return f"{panel.arm}: {tables.some(len(panel.values), 'run')}, no band ({tables.visible(reason)})."
     low, centre, high = panel.band
     level = tables.percent(band["level"]) if band is not None else ""
     out = sum(panel.outside(value) for value in panel.values)
@@ -122,14 +116,14 @@ def _run_reading(panel: Panel, band: Mapping[str, Any] | None) -> str:
     outside = (
         "none of the runs lies"
         if not out
-        else f"{out} of {len(panel.values)} runs lie{'s' if out == 1 else ''}"
+        else f"{out} of {tables.some(len(panel.values), 'run')} lie{'s' if out == 1 else ''}"
     )
     return f"{panel.arm}: centre {tables.rate(centre)}, {level} band {limits}; {outside} outside it."
 
 
 def _draw_runs(panels: Sequence[Panel], width: int) -> Drawing:
     canvas = panels_canvas(len(panels), width, right=104.0)
-    last = max((len(panel.values) for panel in panels), default=1)
+    last = max((len(panel.values) for panel in panels), default=0) or 1
     span = max((high - low for low, high in map(_reach, panels)), default=0.0) * 1.16 or 0.1
     for index, panel in enumerate(panels):
         top = index * (HEAD + PANEL + GAP) + HEAD
@@ -141,7 +135,7 @@ def _draw_runs(panels: Sequence[Panel], width: int) -> Drawing:
             canvas, panel, canvas.upwards(low, high, top, top + PANEL), canvas.across(0.5, last + 0.5)
         )
         _panel_side(canvas, panel, lambda v, t=top, h=high: t + PANEL * (h - v) / span)
-    _run_ticks(canvas, max(panels, key=lambda panel: len(panel.values)).labels, last)
+    _run_ticks(canvas, max((panel.labels for panel in panels), key=len, default=()), last)
     return canvas.drawing()
 
 
@@ -153,7 +147,7 @@ def _reach(panel: Panel) -> tuple[float, float]:
 def panels_canvas(count: int, width: int, right: float) -> Canvas:
     """Return a canvas for so many panels, one below the other."""
     left = 36.0
-    height = count * (HEAD + PANEL) + (count - 1) * GAP
+    height = max(count * (HEAD + PANEL + GAP) - GAP, GAP)
     return Canvas(width - left - right, height, left=left, right=right, top=0, bottom=_FOOT)
 
 
@@ -248,7 +242,7 @@ def _bottom(group: Sequence[float], least: float) -> float:
 def _run_ticks(canvas: Canvas, labels: Sequence[str], last: int) -> None:
     widest = max((len(label) for label in labels), default=1) * 7 + 16
     every = max(1, -(-widest * last // max(int(canvas.width), 1)))
-    shown = [index for index in range(last - 1, -1, -1) if (last - 1 - index) % every == 0]
+    shown = [index for index in range(len(labels) - 1, -1, -1) if (last - 1 - index) % every == 0]
     rows = [
         word(labels[i], ((i + 0.5) / last * canvas.width, canvas.height + 14), theme.SOFT)
         for i in reversed(shown)

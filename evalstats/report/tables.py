@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 NOT_AVAILABLE = "n/a"
+NOTHING = "There is nothing to draw."
 _FORMULA = re.compile(r"\s*[=+\-@\t\r＝＋－＠]")
 
 # --- text ----------------------------------------------------------------------------------------
@@ -88,6 +89,11 @@ def points(value: float) -> str:
 def count(value: float) -> str:
     """Return a whole number with thousands apart: 3,600."""
     return _fixed(value, 0)
+
+
+def some(number: int, what: str) -> str:
+    """Return a number of things: 1 run, 1,200 runs."""
+    return f"{count(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _fixed(value: float, decimals: int, plus: str = "") -> str:
@@ -199,6 +205,8 @@ class Table:
         name, title, style = (
             (asked.name, asked.title, asked.format) if isinstance(asked, Column) else (asked, "", "")
         )
+        if self.frame.columns.empty:  # nothing came of it: the heading stands alone
+            return Column(name, title or _heading(name), "text")
         if name not in self.frame.columns:
             known = ", ".join(map(str, self.frame.columns))
             raise ValueError(f"table {self.name!r} has no column {name!r}; known: {known}")

@@ -6,7 +6,7 @@ says that nothing changed: that takes an equivalence test.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from evalstats.contract import Arm
@@ -22,9 +22,46 @@ FEWEST_DAYS = 5  # below this no day effect can be told (STATS, row 4)
 NOTABLE = 0.05  # p below which an F test is worth a sentence of its own; the value itself is always shown
 
 
-def variance_finding(bands: pd.DataFrame, excess: pd.DataFrame) -> str:
+def say_variance(
+    draft: Draft,
+    runs: pd.DataFrame,
+    *,
+    rates: pd.DataFrame,
+    difference: pd.DataFrame,
+    band: pd.DataFrame,
+    excess: pd.DataFrame,
+) -> None:
+    """Put the finding, the headline and the methods into the variance notebook's draft.
+
+    ``runs`` is the case table, the others are the estimates from it; each of them may be empty.
+    """
+    draft.finding(variance_finding(runs, band, excess))
+    for card in variance_cards(rates, difference, band):
+        draft.headline(**card)
+    for title, text in METHODS.items():
+        draft.method(title, text)
+
+
+# --- the finding -----------------------------------------------------------------------------------
+
+
+def variance_finding(runs: pd.DataFrame, bands: pd.DataFrame, excess: pd.DataFrame) -> str:
     """Where should the next run land, and do runs vary more than their trials explain?"""
-    return " ".join([*(_band_sentence(row) for row in _in_order(bands)), _excess_sentence(excess)])
+    lost = _scoreless(runs)
+    landing = [_band_sentence(row) for row in _in_order(bands) if row["arm"] not in lost]
+    nothing = [f"Nothing is known of {arm}: {reason}." for arm, reason in lost.items()]
+    return " ".join([*landing, *nothing, *_excess_sentences(excess, _days(runs))])
+
+
+def _scoreless(runs: pd.DataFrame) -> dict[str, str]:
+    """Return, for each arm that has no usable trial at all, what became of its trials."""
+    counts = runs.groupby("arm", sort=True)[["n_trials", "n_usable", "n_infrastructure"]].sum()
+    return {
+        str(arm): f"of {tables.some(trials, 'trial')} none carries a score"
+        + (f", {tables.count(broken)} failed for infrastructure" if broken else "")
+        for arm, trials, usable, broken in counts.itertuples()
+        if not usable
+    }
 
 
 def _in_order(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -34,39 +71,45 @@ def _in_order(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _band_sentence(row: dict[str, Any]) -> str:
     if tables.is_missing(row["conf_low"]):
-        return f"Where the next {row['arm']} run should land is not known: {tables.reason_of(row)}."
+        return f"Where the next {row['arm']} run should land is not known ({tables.reason_of(row)})."
     chance, band = tables.percent(row["level"]), tables.interval_of(row)
     return f"If nothing changes, the next {row['arm']} run lands in {band} with {chance} probability."
 
 
-def _excess_sentence(excess: pd.DataFrame) -> str:
-    known = excess.dropna(subset=["p_value"])
-    if known.empty:
-        return "Whether runs vary more than their trials explain cannot be told yet."
-    beyond = known[known["p_value"] < NOTABLE]
-    if beyond.empty:
-        return "Trial noise alone would explain how far runs spread; a day or infrastructure effect was not seen."
-    arms = " and ".join(beyond["arm"])
-    return f"Runs of {arms} spread more than their trials explain: look for day or infrastructure effects."
+def _excess_sentences(excess: pd.DataFrame, days: int) -> list[str]:
+    known = [row for row in tables.rows(excess) if not tables.is_missing(row["p_value"])]
+    beyond = _arms(row for row in known if row["p_value"] < NOTABLE)
+    within = _arms(row for row in known if row["p_value"] >= NOTABLE)
+    said = []
+    if beyond:
+        said.append(
+            f"Runs of {beyond} spread more than their trials explain: look for day or infrastructure effects."
+        )
+    if within:
+        said.append(f"Trial noise alone would explain how far runs of {within} spread{_no_day_effect(days)}.")
+    return said or ["Whether runs vary more than their trials explain cannot be told yet."]
 
 
-def say_variance(
-    draft: Draft,
-    *,
-    rates: pd.DataFrame,
-    difference: pd.DataFrame,
-    band: pd.DataFrame,
-    excess: pd.DataFrame,
-    left_out: Sequence[str] = (),
-) -> None:
-    """Put the finding, the headline, the methods and the runs left out into the variance notebook's draft."""
-    draft.finding(variance_finding(band, excess))
-    for note in left_out:
-        draft.caveat(note)
-    for card in variance_cards(rates, difference, band):
-        draft.headline(**card)
-    for title, text in METHODS.items():
-        draft.method(title, text)
+def _no_day_effect(days: int) -> str:
+    if days >= FEWEST_DAYS:
+        return "; a day or infrastructure effect was not seen"
+    seen = "within this day" if days == 1 else f"within these {days} days"
+    return f" {seen}; a day effect cannot be told from {tables.some(days, 'day')}"
+
+
+def _arms(rows: Iterable[dict[str, Any]]) -> str:
+    return " and ".join(str(row["arm"]) for row in rows)
+
+
+def _usable(runs: pd.DataFrame) -> pd.DataFrame:
+    return runs[runs["n_usable"] > 0]
+
+
+def _days(runs: pd.DataFrame) -> int:
+    return int(_usable(runs)["created_at"].dt.date.nunique())
+
+
+# --- the headline ----------------------------------------------------------------------------------
 
 
 def variance_cards(
@@ -79,51 +122,56 @@ def variance_cards(
 
 
 def _rate_card(row: dict[str, Any]) -> dict[str, str]:
-    detail = f"{tables.percent(row['level'])} interval {tables.interval_of(row)}, {row['n_cases']} cases"
-    return {"label": f"Mean score, {row['arm']}", "value": _value(row, tables.rate), "detail": detail}
+    size = tables.some(row["n_cases"], "case")
+    return _card(f"Mean score, {row['arm']}", row, tables.rate, f"{_interval(row, tables.rate)}, {size}")
 
 
 def _difference_card(row: dict[str, Any]) -> dict[str, str]:
-    detail = (
-        f"{tables.percent(row['level'])} interval {tables.interval_of(row, tables.signed)} ({row['method']})"
-    )
-    return {"label": "What the skill adds", "value": _value(row, tables.signed), "detail": detail}
+    detail = f"{_interval(row, tables.signed)} ({row['method']})"
+    return _card("What the skill adds", row, tables.signed, detail)
+
+
+def _card(label: str, row: dict[str, Any], write: Callable[[float], str], detail: str) -> dict[str, str]:
+    """Return a number with what stands below it: its interval, or why there is no number."""
+    if tables.is_missing(row["estimate"]):
+        reason = tables.reason_of(row) if row["n_trials"] else "no trial carries a score"
+        return {"label": label, "value": tables.missing(), "detail": reason}
+    return {"label": label, "value": write(row["estimate"]), "detail": detail}
+
+
+def _interval(row: dict[str, Any], write: Callable[[float], str]) -> str:
+    if tables.is_missing(row["conf_low"]):
+        return f"no interval: {tables.reason_of(row)}"
+    return f"{tables.percent(row['level'])} interval {tables.interval_of(row, write)}"
 
 
 def _band_card(row: dict[str, Any]) -> dict[str, str]:
-    known = not tables.is_missing(row["conf_low"])
-    width = tables.points((row["conf_high"] - row["conf_low"]) / 2).lstrip("+") if known else tables.missing()
-    return {
-        "label": f"How far one {row['arm']} run strays",
-        "value": f"±{width}" if known else width,
-        "detail": _kind(row),
-    }
+    label = f"How far one {row['arm']} run strays"
+    if tables.is_missing(row["conf_low"]):
+        return {"label": label, "value": tables.missing(), "detail": f"no band: {tables.reason_of(row)}"}
+    width = tables.points((row["conf_high"] - row["conf_low"]) / 2).lstrip("+")
+    return {"label": label, "value": f"±{width}", "detail": _kind(row)}
 
 
 def _kind(row: dict[str, Any]) -> str:
-    runs = (
-        f"from the spread of {row['n_cases']} runs" if row["band"] == "observed" else "from trial noise alone"
-    )
-    return f"{tables.percent(row['level'])} band, {runs}"
+    observed = f"from the spread of {tables.some(row['n_cases'], 'run')}"
+    return f"{tables.percent(row['level'])} band, {observed if row['band'] == 'observed' else 'from trial noise alone'}"
 
 
-def _value(row: dict[str, Any], write: Any) -> str:
-    return (
-        tables.missing(tables.reason_of(row))
-        if tables.is_missing(row["estimate"])
-        else write(row["estimate"])
-    )
+# --- the sections ----------------------------------------------------------------------------------
 
 
 def band_text(case_runs: pd.DataFrame, level: float) -> list[str]:
     """Return the paragraphs above the run chart."""
-    runs, nights = case_runs["group_id"].nunique(), case_runs["created_at"].dt.date.nunique()
+    runs, days = int(_usable(case_runs)["group_id"].nunique()), _days(case_runs)
+    if not runs:
+        return ["No run has a trial with a score, so there is no band."]
     texts = [
         "The band is a prediction for these very cases, run again. A run outside it is a reason to look, not yet"
         f" a regression: {tables.percent(1 - level)} of unchanged runs fall outside by themselves.",
-        f"It rests on {_some(runs, 'run')} from {_some(nights, 'day')}.",
+        f"It rests on {tables.some(runs, 'run')} from {tables.some(days, 'day')}.",
     ]
-    if nights < FEWEST_DAYS:
+    if days < FEWEST_DAYS:
         texts.append(
             "With fewer than five days nothing is known about how much days differ: runs of other days may stray"
             " further than this band says."
@@ -131,27 +179,32 @@ def band_text(case_runs: pd.DataFrame, level: float) -> list[str]:
     return texts
 
 
-def _some(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def case_text(cases: pd.DataFrame) -> list[str]:
     """Return the paragraphs above the case strip."""
-    stuck = cases.groupby("case_id")["pass_rate"].agg(["min", "max"])
-    floor, ceiling = int((stuck["max"] == 0).sum()), int((stuck["min"] == 1).sum())
-    flipping = int((cases.groupby("case_id")["verdict_flips"].max() >= 0.5).sum())
+    if cases.empty:
+        return ["No case has a trial with a score."]
+    by_case = cases.groupby("case_id")
+    scores, flips = by_case["pass_rate"].agg(["min", "max"]), by_case["verdict_flips"].max().dropna()
+    floor, ceiling = int((scores["max"] == 0).sum()), int((scores["min"] == 1).sum())
+    settled = (
+        f"Of {tables.some(len(scores), 'case')}, {ceiling} always passed and {floor} never passed in any arm: such cases"
+        " cannot move, and carry no information about a change."
+    )
+    if flips.empty:
+        return [f"{settled} Whether a case changes from run to run cannot be told from one run."]
+    flipping = tables.some(int((flips >= 0.5).sum()), "case")
     return [
-        f"Of {len(stuck)} cases, {ceiling} always pass and {floor} never pass in any arm: these cannot move, and"
-        f" carry no information about a change. {_some(flipping, 'case')} changed the majority verdict in at least"
-        " half of the steps from one run to the next."
+        f"{settled} {flipping} changed the majority verdict in at least half of the steps from one run to the next."
     ]
 
 
 def difference_text(difference: pd.DataFrame) -> list[str]:
     """Return the paragraphs above the per-archetype differences."""
     if difference.empty:
-        return ["Only one arm has run; nothing can be compared."]
+        return ["The arms to compare did not both run; nothing can be compared."]
     row = tables.rows(difference)[0]
+    if tables.is_missing(row["estimate"]):
+        return [f"What the skill adds is not known ({tables.reason_of(row)})."]
     return [
         f"Over all cases the skill adds {tables.estimate(row, tables.signed)} to the mean score, compared case by"
         " case. The interval asks whether that would hold on other cases like these. With a handful of cases an"

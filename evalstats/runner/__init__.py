@@ -2,6 +2,7 @@
 
 Upwards, each file uses only those above it::
 
+    limits                what this machine lets the runner have
     terraform, evidence   what an answer says; what a trial left behind
     expectations          expectation x evidence -> met, not met, undecided
     commands, checks      the command line of a case; what is wrong with a plan before it runs
@@ -13,13 +14,26 @@ Upwards, each file uses only those above it::
     records, manifests    the run record; the run folder, and how to come back to it
     execute               all trials of a plan, signals, the journal
 
-``plan`` says what a run of a suite will do, ``run`` does it, ``resume_plan`` comes back to one that was
-stopped. The room yields journals and records; it knows neither the store nor statistics.
+``check`` says what would keep a suite from running, ``plan`` what a run of it will do, ``run`` does it,
+``resume_plan`` comes back to one that was stopped. The room yields journals and records; it knows neither the
+store nor statistics.
 """
 
 from evalstats.runner import events
+from evalstats.runner.checks import check
 from evalstats.runner.execute import Result, run
 from evalstats.runner.manifests import resume_plan
 from evalstats.runner.planning import Options, Plan, PlannedRun, TrialSpec, plan
 
-__all__ = ["Options", "Plan", "PlannedRun", "Result", "TrialSpec", "events", "plan", "resume_plan", "run"]
+__all__ = [
+    "Options",
+    "Plan",
+    "PlannedRun",
+    "Result",
+    "TrialSpec",
+    "check",
+    "events",
+    "plan",
+    "resume_plan",
+    "run",
+]

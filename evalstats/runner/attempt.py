@@ -14,7 +14,7 @@ from evalstats.artifacts import Artifacts
 from evalstats.contract import ExpectationType, Outcome, Status
 from evalstats.errors import JournalError
 from evalstats.redact import Redactor
-from evalstats.runner import commands, expectations
+from evalstats.runner import commands, expectations, limits
 from evalstats.runner.environment import Environment, Scratch, remove_tree
 from evalstats.runner.evidence import Evidence
 from evalstats.runner.planning import Plan, TrialSpec
@@ -23,11 +23,12 @@ from evalstats.runner.sweeping import Sweeper
 from evalstats.trials import ExpectationResult, Trial, timestamp
 
 SCRATCH = "t"
+RETRY_SECONDS = 0.2  # what was missing a moment ago may be there soon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """What all trials of a plan share on this machine. ``data`` is absolute."""
+    """What all trials of a plan share on this machine. ``data`` is absolute, ``artifacts`` by run."""
 
     plan: Plan
     data: Path
@@ -36,12 +37,15 @@ class Workplace:
     scratch: Scratch
     starter: Starter
     sweeper: Sweeper
-    artifacts: Artifacts
+    artifacts: Mapping[str, Artifacts]
+    umask: int
     redactor: Redactor
 
     @classmethod
-    def of(cls, plan: Plan, data: Path, sweeper: Sweeper, outside: Mapping[str, str]) -> Workplace:
-        """Return the workplace of a plan that is run from the environment ``outside``."""
+    def of(
+        cls, plan: Plan, data: Path, sweeper: Sweeper, outside: Mapping[str, str], umask: int = -1
+    ) -> Workplace:
+        """Return the workplace of a plan that is run from the environment ``outside``; -1 is our own umask."""
         return cls(
             plan=plan,
             data=data,
@@ -50,15 +54,47 @@ class Workplace:
             scratch=Scratch(),
             starter=Starter(),
             sweeper=sweeper,
-            artifacts=Artifacts(data / "artifacts"),
+            artifacts=_artifacts(plan, data),
+            umask=umask,
             redactor=Redactor(outside),
         )
 
 
+def _artifacts(plan: Plan, data: Path) -> dict[str, Artifacts]:
+    """Return run id -> where its outputs go: one place for all, but private ones stay with their run."""
+    if plan.is_private:
+        return {run.run_id: Artifacts(data / "runs" / run.run_id / "artifacts") for run in plan.runs}
+    return dict.fromkeys((run.run_id for run in plan.runs), Artifacts(data / "artifacts"))
+
+
 async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
-    """Run one trial and return its record. Cancelling it kills its processes; then there is no record."""
+    """Run one trial and return its record. Cancelling it kills its processes; then there is no record.
+
+    What is lost to infrastructure is tried again, as often as the suite allows; the last attempt counts.
+    Raises AdapterError when this machine has no room for it.
+    """
+    most, earlier = place.plan.suite.environment.get("max_attempts", 1), list[str]()
+    while True:
+        trial = await _attempted(spec, place, earlier)
+        if trial.outcome is not Outcome.INFRASTRUCTURE or trial.attempt >= most:
+            return trial
+        earlier.append(str(trial.reason))
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _attempted(spec: TrialSpec, place: Workplace, earlier: list[str]) -> Trial:
     started_at = timestamp()
-    facts = await _facts(spec, place)
+    try:
+        facts = await _facts(spec, place)
+    except OSError as error:
+        if limits.is_exhausted(error):
+            raise limits.exhausted(error) from None
+        raise
+    if earlier:
+        lost = (
+            f"{len(earlier)} earlier attempt(s) lost to infrastructure: {'; '.join(dict.fromkeys(earlier))}"
+        )
+        facts["reason"] = "; ".join(filter(None, (facts.get("reason"), lost)))
     return Trial(
         run_id=spec.run_id,
         suite_id=place.plan.suite.id,
@@ -66,6 +102,7 @@ async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
         archetype=spec.case.archetype,
         arm=spec.arm,
         trial_index=spec.trial_index,
+        attempt=len(earlier) + 1,
         seed=spec.seed,
         started_at=started_at,
         **facts,
@@ -87,7 +124,7 @@ async def _facts(spec: TrialSpec, place: Workplace) -> dict[str, Any]:
         "duration_s": ended.duration_s,
         "leftover_processes": ended.leftovers,
         "isolation": place.sweeper.isolation,
-        "artifacts": _stored(ended, place),
+        "artifacts": _stored(ended, spec, place),
     }
     return {**facts, **_verdict(spec, place, folder, ended)}
 
@@ -110,6 +147,7 @@ async def _executed(
             mark=spec.key,
             timeout_s=place.plan.suite.timeout(spec.case),
             stdin=stdin,
+            umask=place.umask,
         )
         return await execute(command, place.starter, place.sweeper)
     finally:
@@ -117,10 +155,11 @@ async def _executed(
             await asyncio.to_thread(remove_tree, scratch)
 
 
-def _stored(ended: Ended, place: Workplace) -> dict[str, str]:
+def _stored(ended: Ended, spec: TrialSpec, place: Workplace) -> dict[str, str]:
     """Store what the command wrote, without credentials, and return stream -> digest."""
     streams = {"stdout": ended.stdout, "stderr": ended.stderr}
-    return {name: place.artifacts.put(place.redactor(data)) for name, data in streams.items() if data}
+    put = place.artifacts[spec.run_id].put
+    return {name: put(place.redactor(data)) for name, data in streams.items() if data}
 
 
 def _verdict(spec: TrialSpec, place: Workplace, folder: str, ended: Ended) -> dict[str, Any]:

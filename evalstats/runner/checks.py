@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evalstats import contract
+from evalstats import suite as suites
 from evalstats.contract import Arm
 from evalstats.contract import ExpectationType as Type
 from evalstats.errors import Problem, SuiteError
 from evalstats.runner import commands, evidence, expectations
 from evalstats.suite import Case, Expectation, Suite, is_inside_path
 
+EVERY_ARM = (Arm.SKILL_ON, Arm.SKILL_OFF)
 _NEEDS_TARGET = {
     Type.FILE_EXISTS,
     Type.FILE_ABSENT,
@@ -36,12 +38,16 @@ _NEEDS_TEXT = {
 }
 
 
-def check_cases(suite: Suite, cases: Sequence[Case], arms: Sequence[Arm]) -> None:
-    """Raise one SuiteError with every problem of the cases and arms that are about to run."""
-    wanted = {case.id for case in cases}
-    found = [problem for arm in arms for problem in _arm_files(suite, arm)]
+def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm] = EVERY_ARM) -> None:
+    """Raise one SuiteError with every problem of the fixtures, cases and arms that are about to run.
+
+    Without ``cases`` and ``arms``, those of the whole suite are checked.
+    """
+    wanted = {case.id for case in (suite.cases if cases is None else cases)}
+    found = suites.fixture_problems(suite) + [p for arm in arms for p in _arm_files(suite, arm)]
     for index, case in enumerate(suite.cases):
         if case.id in wanted:
+            found += _runtime(suite, case, index)
             found += _inputs(suite, case, index, arms)
             found += _expectations(case, index)
     if found:
@@ -54,6 +60,13 @@ def _arm_files(suite: Suite, arm: Arm) -> Iterator[Problem]:
             yield Problem(f"/arms/{arm}/files/{index}", "is not a path inside the repository")
         elif not (suite.root / name).exists():
             yield Problem(f"/arms/{arm}/files/{index}", "is missing")
+
+
+def _runtime(suite: Suite, case: Case, index: int) -> Iterator[Problem]:
+    allowed = suite.document.get("allowed_runtimes")
+    if allowed is not None and case.runtime not in (None, *allowed):
+        what = f"the runtime {case.runtime} is not among the suite's allowed_runtimes"
+        yield Problem(f"/cases/{index}/runtime", f"case {case.id!r}: {what}")
 
 
 def _inputs(suite: Suite, case: Case, index: int, arms: Sequence[Arm]) -> list[Problem]:

@@ -57,9 +57,29 @@ def input_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, "is not a list of texts"
     if given.get("argv") == []:
         yield "argv", "is empty; it needs at least the program"
-    env = given.get("env", {})
+    yield from _env_problems(given.get("env", {}))
+    yield from _nul_problems(given)
+
+
+def _env_problems(env: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(env, dict) or not _is_texts(list(env.values())):
         yield "env", "is not an object of texts"
+    elif any(name == "" or "=" in name for name in env):
+        yield "env", "holds a name that is empty or has '=' in it"
+
+
+def _nul_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in ("shell", "argv", "command", "args", "cwd", "env", "stdin"):
+        if name in given and _holds_nul(given[name]):
+            yield name, "holds a NUL character, which no command can be given"
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, dict):
+        return _holds_nul([*value.keys(), *value.values()])
+    return (
+        any(map(_holds_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value
+    )
 
 
 def _is_texts(value: Any) -> bool:

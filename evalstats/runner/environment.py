@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalstats.contract import Arm
@@ -32,15 +32,15 @@ _MADE = (_HOME, _TEMPORARY)
 _PRIVATE_FOLDER, _PRIVATE_FILE = stat.S_IFDIR | 0o700, stat.S_IFREG | 0o600
 OUTPUTS = {"stdout", "stderr", "stdin"}
 _PRIVATE = {
-    "HOME": _HOME,
-    "TMPDIR": _TEMPORARY,
-    "CODEX_HOME": f"{_HOME}/.codex",
-    "CLAUDE_CONFIG_DIR": f"{_HOME}/.claude",
-    "XDG_CONFIG_HOME": f"{_HOME}/.config",
-    "XDG_CACHE_HOME": f"{_HOME}/.cache",
-    "XDG_DATA_HOME": f"{_HOME}/.local/share",
-    "XDG_STATE_HOME": f"{_HOME}/.local/state",
-    "XDG_RUNTIME_DIR": _TEMPORARY,
+    b"HOME": b"/home",
+    b"TMPDIR": b"/tmp",
+    b"CODEX_HOME": b"/home/.codex",
+    b"CLAUDE_CONFIG_DIR": b"/home/.claude",
+    b"XDG_CONFIG_HOME": b"/home/.config",
+    b"XDG_CACHE_HOME": b"/home/.cache",
+    b"XDG_DATA_HOME": b"/home/.local/share",
+    b"XDG_STATE_HOME": b"/home/.local/state",
+    b"XDG_RUNTIME_DIR": b"/tmp",
 }
 
 
@@ -66,6 +66,7 @@ class Environment:
 
     plan: Plan
     inherited: dict[str, str]
+    _lasting: dict[tuple[str, Arm], dict[bytes, bytes]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, outside: Mapping[str, str]) -> Environment:
@@ -81,18 +82,27 @@ class Environment:
         env: dict[str, str] = {**case, **commands.arm_section(suite, spec.arm).get("env", {})}
         return _without(env, withheld(suite, env)) if env else env
 
-    def variables(self, spec: TrialSpec, scratch: str) -> dict[str, str]:
+    def variables(self, spec: TrialSpec, scratch: str) -> dict[bytes, bytes]:
         """Return the whole environment of one trial, whose own folder is ``scratch``."""
-        env = {**self.inherited, **self.own(spec)}
-        env.update({name: scratch + below for name, below in _PRIVATE.items()})
-        env[RUN_MARK] = spec.run_id
-        env[TRIAL_MARK] = spec.key
-        env["EVALSTATS_SEED"] = str(spec.seed)
-        env["EVALSTATS_TRIAL_INDEX"] = str(spec.trial_index)
-        env["EVALSTATS_ARM"] = str(spec.arm)
-        if hooks_disabled(self.plan.suite, spec.arm):
-            env[HOOKS_DISABLED] = "1"
-        return env
+        folder = os.fsencode(scratch)
+        return {
+            **self._shared(spec),
+            **{name: folder + below for name, below in _PRIVATE.items()},
+            os.fsencode(TRIAL_MARK): spec.key.encode(),
+            b"EVALSTATS_SEED": b"%d" % spec.seed,
+            b"EVALSTATS_TRIAL_INDEX": b"%d" % spec.trial_index,
+        }
+
+    def _shared(self, spec: TrialSpec) -> dict[bytes, bytes]:
+        """Return what all trials of a case in one arm have in common, encoded once for all of them."""
+        known = self._lasting.get((spec.case.id, spec.arm))
+        if known is None:
+            env = {**self.inherited, **self.own(spec), RUN_MARK: spec.run_id, "EVALSTATS_ARM": str(spec.arm)}
+            if hooks_disabled(self.plan.suite, spec.arm):
+                env[HOOKS_DISABLED] = "1"
+            known = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
+            self._lasting[spec.case.id, spec.arm] = known
+        return known
 
     def files(self, spec: TrialSpec, scratch: str) -> None:
         """Put the files of the arm under HOME, at the paths that the suite names."""

@@ -20,6 +20,14 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class FewerJobs:
+    """Only ``jobs`` of the ``asked`` trials run at once: the limit of open files allows no more."""
+
+    jobs: int
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialStarted:
     """A trial is about to run."""
 
@@ -49,5 +57,5 @@ class Killing:
     running: int
 
 
-Event = Started | TrialStarted | TrialFinished | Draining | Killing
+Event = Started | FewerJobs | TrialStarted | TrialFinished | Draining | Killing
 Listener = Callable[[Event], None]

@@ -11,8 +11,10 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.errors import DocumentError
+from evalstats.runner import limits
 from evalstats.suite import Suite
 
+_ROOT = re.compile(r"\$|stdout(?=[.\[]|$)")
 _STEP = re.compile(r"\.?([^.\[\]\"]+)|\[(\d+)\]|\[\"([^\"]+)\"\]")
 
 
@@ -58,6 +60,8 @@ class Evidence:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read()
         except OSError as error:
+            if limits.is_exhausted(error):
+                raise
             raise Absent(f"file {short(target)} cannot be read: {error.strerror}") from None
 
     def file_json(self, target: str) -> Any:
@@ -87,8 +91,11 @@ def short(text: str) -> str:
 
 
 def steps(path: str) -> list[str | int] | None:
-    """Return the steps of a simple JSON path (``$.a.b[0]``, ``a.b.0``, ``$["a.b"]``); None if it is none."""
-    rest, found = path.removeprefix("$"), list[str | int]()
+    """Return the steps of a simple JSON path (``$.a.b[0]``, ``a.b.0``, ``$["a.b"]``); None if it is none.
+
+    A leading ``stdout`` is the root too, as in ``stdout.a.b``: the document is that of stdout.
+    """
+    rest, found = path[root.end() if (root := _ROOT.match(path)) else 0 :], list[str | int]()
     while rest:
         step = _STEP.match(rest)
         if step is None:

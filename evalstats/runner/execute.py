@@ -1,13 +1,14 @@
 """Running a plan on this machine: one loop in the main thread, at most ``jobs`` trials in flight.
 
 A trial counts as finished when its journal line is written; whatever stops the process before that, the
-trial is simply run again. The first SIGINT drains, a second one or SIGTERM kills.
+trial is simply run again. The first SIGINT drains; a second one, SIGTERM or SIGHUP kills.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -17,16 +18,25 @@ from typing import Any
 
 from evalstats.errors import UsageError
 from evalstats.journal import Journal, encode, write_synced
-from evalstats.runner import manifests, records
+from evalstats.runner import limits, manifests, records
 from evalstats.runner.attempt import SCRATCH, Workplace, run_trial
 from evalstats.runner.environment import remove_tree
-from evalstats.runner.events import Draining, Killing, Listener, Started, TrialFinished, TrialStarted
+from evalstats.runner.events import (
+    Draining,
+    FewerJobs,
+    Killing,
+    Listener,
+    Started,
+    TrialFinished,
+    TrialStarted,
+)
 from evalstats.runner.planning import Plan
 from evalstats.runner.sweeping import Sweeper, kill_orphans
 from evalstats.trials import Trial
 
 # The first SIGINT drains; every further one, and any other of these, kills.
-_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_THRESHOLDS = (50_000, 20, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     data : Path
         Folder that holds ``runs`` and ``artifacts``.
     jobs : int
-        How many trials may be in flight at once.
+        How many trials may be in flight at once; fewer where the limit of open files asks for it.
     on_event : callable
         Called in the main thread with each event; it should return quickly.
 
@@ -57,20 +67,49 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
         The run id is taken, or another process is at it.
     JournalError
         The disk refuses; running trials are killed, and what is in the journals is kept.
+    AdapterError
+        This machine has no room for a trial; likewise.
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
     data = data.absolute()
-    with manifests.claimed(plan, data), Sweeper() as sweeper:
+    with manifests.claimed(plan, data), _owners_only(plan) as umask, Sweeper() as sweeper:
         orphans = _clear(plan, data)
-        facts = {"jobs": jobs, "isolation": sweeper.isolation}
-        written = manifests.write(plan, data, facts)
+        fitting = limits.jobs_that_fit(jobs)
+        written = manifests.write(plan, data, {"jobs": fitting, "isolation": sweeper.isolation})
         on_event(Started(plan, sweeper.isolation, orphans))
-        place = Workplace.of(plan, data, sweeper, os.environ)
-        crew = _Crew(place, on_event)
-        with _journals(plan, data) as journals:
-            asyncio.run(crew.work(journals, jobs))
+        if fitting < min(jobs, len(plan.specs)):
+            on_event(FewerJobs(fitting, jobs))
+        crew = _Crew(Workplace.of(plan, data, sweeper, os.environ, umask), on_event)
+        with _journals(plan, data) as journals, _collecting_rarely():
+            asyncio.run(crew.work(journals, fitting))
         return Result(_records(plan, data, written, crew.trials), crew.stopped_by)
+
+
+@contextlib.contextmanager
+def _owners_only(plan: Plan) -> Iterator[int]:
+    """Keep from others what a private run writes; yield the umask for its trials, which is not to change."""
+    if not plan.is_private:
+        yield -1
+        return
+    before = os.umask(0o077)
+    try:
+        yield before
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Spare the search for garbage in all that was there before: a run makes little that is circular."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _clear(plan: Plan, data: Path) -> int:
@@ -159,18 +198,22 @@ class _Crew:
         if first and number is signal.SIGINT:
             self._on_event(Draining(self._running))
         elif not self._killed:
-            self._on_event(Killing(self._running))
-            self._kill()
+            running = self._running
+            self._kill()  # first: telling may fail, as where the terminal is gone
+            self._on_event(Killing(running))
 
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
         # Also where the process was started with SIGINT ignored, as shells start what runs in the background.
+        # SIGHUP alone stays ignored: that is what nohup is for.
         loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in _STOPPING}
-        for number in _STOPPING:
+        if before[signal.SIGHUP] is signal.SIG_IGN:
+            del before[signal.SIGHUP]
+        for number in before:
             loop.add_signal_handler(number, self._stop, number)
         try:
             yield
         finally:
-            for number in _STOPPING:
+            for number, handler in before.items():
                 loop.remove_signal_handler(number)
-                signal.signal(number, before[number])
+                signal.signal(number, handler)

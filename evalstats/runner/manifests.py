@@ -1,7 +1,8 @@
 """The folder of a run: claimed by one process at a time, its plan on disk before the first trial.
 
 A manifest holds all that a resumed run needs to come to the same plan, and all that a record says about
-circumstances. Places are kept relative to the data folder, so that a tree can be moved.
+circumstances. Places are kept relative to the data folder, so that a tree can be moved, and absolutely, in case
+only the data folder is.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evalstats import journal
+from evalstats import contract, journal
 from evalstats import suite as suites
-from evalstats.contract import Visibility
 from evalstats.errors import JournalError, UsageError
 from evalstats.runner import commands, environment, records
-from evalstats.runner.planning import Plan, PlannedRun, assemble
+from evalstats.runner.planning import Plan, PlannedRun, assemble, check_role
 from evalstats.suite import Suite
 from evalstats.trials import timestamp
 
+MANIFEST = "manifest.json"
 DISTRIBUTION = "evalstats-notebooks"
 
 
@@ -40,21 +41,40 @@ def claimed(plan: Plan, data: Path) -> Iterator[None]:
     with contextlib.ExitStack() as locks:
         for run in plan.runs:
             folder = run_folder(data, run.run_id)
-            _make(folder, plan)
+            _make(folder, private=plan.is_private)
             locks.callback(os.close, _locked(folder, plan))
+            if not plan.resumed:
+                _reclaim(folder, plan)
         yield
 
 
-def _make(folder: Path, plan: Plan) -> None:
-    private = plan.suite.visibility is Visibility.PRIVATE_HOLDOUT
+def _make(folder: Path, *, private: bool) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700 if private else 0o755, exist_ok=plan.resumed)
-    except FileExistsError:
-        way_out = f"use --resume {plan.group_id} or another --run-id"
-        raise UsageError(f"run {plan.group_id} exists; {way_out}", path=folder) from None
+        folder.mkdir(mode=0o755, exist_ok=True)
+        if private:
+            folder.chmod(0o700)
     except OSError as error:
         raise JournalError(f"cannot be made: {error.strerror}", path=folder) from None
+
+
+def _reclaim(folder: Path, plan: Plan) -> None:
+    """Refuse a folder that holds a run; take over one whose process ended before its manifest was there."""
+    if _holds_manifest(folder):
+        way_out = f"use --resume {plan.group_id} or another --run-id"
+        raise UsageError(f"run {plan.group_id} exists; {way_out}", path=folder)
+    if any(path.stat().st_size for path in journal.journals(folder)):
+        lost = "holds trials, but no manifest that can be read; use another --run-id"
+        raise UsageError(lost, path=folder)
+    for path in (folder / MANIFEST, folder / "suite.json", *folder.glob(".*.tmp")):
+        path.unlink(missing_ok=True)
+
+
+def _holds_manifest(folder: Path) -> bool:
+    try:
+        return bool(journal.read_manifest(folder))
+    except JournalError:
+        return False
 
 
 def _locked(folder: Path, plan: Plan) -> int:
@@ -74,12 +94,10 @@ def write(plan: Plan, data: Path, facts: Mapping[str, Any]) -> dict[str, dict[st
     kept = {}
     for run in plan.runs:
         folder = run_folder(data, run.run_id)
-        if not (folder / "manifest.json").exists():
+        if not (folder / MANIFEST).exists():
             journal.write_synced(folder / "suite.json", plan.suite.raw)
-            journal.write_synced(
-                folder / "manifest.json", journal.encode({**_manifest(plan, run, data), **facts})
-            )
-        kept[run.run_id] = journal.read_manifest(folder)
+            journal.write_synced(folder / MANIFEST, journal.encode({**_manifest(plan, run, data), **facts}))
+        kept[run.run_id] = read(folder)
     return kept
 
 
@@ -94,7 +112,7 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
         "axis": plan.axis,
         "mode": plan.mode,
         "suite": _suite_facts(suite),
-        "places": {"suite": os.path.relpath(suite.path, data), "root": os.path.relpath(suite.root, data)},
+        "places": _places(suite, data),
         "cases": [case.id for case in plan.cases],
         "case_hashes": {case.id: case_hashes[case.id] for case in plan.cases},
         "trials_per_case": plan.trials_per_case,
@@ -118,6 +136,13 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
         "is_mock": False,
         "created_at": timestamp(),
     }
+
+
+def _places(suite: Suite, data: Path) -> dict[str, Any]:
+    """Return where the suite lies: seen from the data folder, and absolutely, if that folder is moved alone."""
+    absolute = {"suite": str(suite.path.resolve()), "root": str(suite.root.resolve())}
+    start = data.resolve()
+    return {**{name: os.path.relpath(place, start) for name, place in absolute.items()}, "absolute": absolute}
 
 
 def _suite_facts(suite: Suite) -> dict[str, Any]:
@@ -167,19 +192,21 @@ def _version() -> str | None:
 # --- resuming ------------------------------------------------------------------------------------
 
 
-def resume_plan(data: Path, run_id: str) -> Plan:
+def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
     """Return the plan of a run that was stopped: the same plan, less the trials that are in its journals.
 
-    ``run_id`` is the id of the group or of one of its arms.
+    ``run_id`` is the id of the group or of one of its arms; a private holdout asks for its ``role`` again.
 
     Raises
     ------
     UsageError
-        There is no such run, or the suite's cases or scoring have changed since.
+        There is no such run, the suite's cases or scoring have changed since, or the role is missing.
+    JournalError
+        The manifest of the run cannot be read, or lacks what a resumed run needs.
     """
     manifest = _manifest_of(data, run_id)
-    places = manifest["places"]
-    suite = suites.load(data / places["suite"], root=data / places["root"])
+    suite = _suite_of(manifest, data)
+    check_role(suite, role)
     if suites.hashes(suite)["scoring"] != manifest["suite"]["hashes"]["scoring"]:
         changed = f"its cases, scoring or fixtures changed since run {run_id} began; start a new run"
         raise UsageError(changed, path=suite.path)
@@ -194,15 +221,35 @@ def resume_plan(data: Path, run_id: str) -> Plan:
     return _less_recorded(plan, data)
 
 
+def read(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a run. Raises JournalError naming file and field of what is not as it should be."""
+    manifest, path = journal.read_manifest(folder), folder / MANIFEST
+    for problem in contract.problems(manifest, "manifest.v1"):
+        raise JournalError(problem.message, path=path, field=problem.pointer or None)
+    return manifest
+
+
+def _suite_of(manifest: dict[str, Any], data: Path) -> Suite:
+    """Load the suite from where it lies, seen from the data folder; failing that, from where it lay."""
+    places, start = manifest["places"], data.resolve()
+    moved_with = {name: start / places[name] for name in ("suite", "root")}
+    stayed = {name: Path(place) for name, place in places.get("absolute", moved_with).items()}
+    found = stayed if stayed["suite"].is_file() and not moved_with["suite"].is_file() else moved_with
+    return suites.load(found["suite"], root=found["root"])
+
+
 def _manifest_of(data: Path, run_id: str) -> dict[str, Any]:
     folder = run_folder(data, run_id)
-    if folder.is_dir():
-        return journal.read_manifest(folder)
-    for path in sorted((data / "runs").glob("*/manifest.json")):
+    if (folder / MANIFEST).exists():
+        return read(folder)
+    for path in sorted((data / "runs").glob(f"*/{MANIFEST}")):
         if path.parent.name.startswith(f"{run_id}-"):
-            manifest = journal.read_manifest(path.parent)
+            manifest = read(path.parent)
             if manifest["group_id"] == run_id:
                 return manifest
+    if folder.is_dir():
+        way_out = "it ended before its first trial; start it again under the same --run-id"
+        raise JournalError(f"run {run_id} has no manifest: {way_out}", path=folder)
     raise UsageError(f"there is no run {run_id} to resume", path=data / "runs", field="--resume")
 
 

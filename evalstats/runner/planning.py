@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from evalstats import suite as suites
 from evalstats import trials
-from evalstats.contract import MAX_INTEGER, Arm, Axis
+from evalstats.contract import MAX_INTEGER, Arm, Axis, Visibility
 from evalstats.errors import UsageError
 from evalstats.runner import checks
 from evalstats.suite import Case, Suite
@@ -26,6 +26,7 @@ ARMS = {
     "both": (Arm.SKILL_ON, Arm.SKILL_OFF),
 }
 ALIASES = {"with-skill": "skill-on", "baseline": "skill-off"}
+EVALUATOR = "evaluator"  # the role that may read private holdouts
 MAX_TRIALS = 100_000
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,189}")  # 200, less the suffix of an arm
 
@@ -40,6 +41,7 @@ class Options:
     run_id: str | None = None
     archetype: str | None = None
     case_ids: tuple[str, ...] = ()
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,11 @@ class Plan:
     resumed: bool = False
 
     @property
+    def is_private(self) -> bool:
+        """Return whether the content of the suite, and so of its runs, is for evaluators alone."""
+        return self.suite.visibility is Visibility.PRIVATE_HOLDOUT
+
+    @property
     def planned_per_run(self) -> int:
         """Return how many trials each run has when it is complete."""
         return len(self.cases) * self.trials_per_case
@@ -94,16 +101,17 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
     Raises
     ------
     UsageError
-        An unknown mode, case or archetype, or a number or run id out of bounds.
+        An unknown mode, case or archetype, a number or run id out of bounds, or a private holdout without
+        the role that may read it.
     SuiteError
         A fixture is missing, or a case cannot be run or checked as it is written (all problems at once).
     """
+    check_role(suite, options.role)
     mode = arm_mode(options.mode)
     cases = suites.select(suite, archetype=options.archetype, case_ids=options.case_ids)
     if not cases:
         raise UsageError("no case is of that archetype and that id", path=suite.path, field="--case")
-    suites.check_fixtures(suite)
-    checks.check_cases(suite, cases, ARMS[mode])
+    checks.check(suite, cases, ARMS[mode])
     group_id = _group_id(suite, options.run_id)
     return assemble(
         suite,
@@ -136,6 +144,13 @@ def assemble(
         order=order,
         specs=tuple(specs),
     )
+
+
+def check_role(suite: Suite, role: str | None) -> None:
+    """Raise UsageError where a private holdout would be read without the role for it."""
+    if suite.visibility is Visibility.PRIVATE_HOLDOUT and role != EVALUATOR:
+        message = f"a private holdout is read only with --role {EVALUATOR}"
+        raise UsageError(message, path=suite.path, field="--role")
 
 
 def arm_mode(word: str) -> str:

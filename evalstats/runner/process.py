@@ -18,12 +18,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalstats.contract import Outcome
+from evalstats.runner import limits
 from evalstats.runner.sweeping import Sweeper
 
 OUTPUT_CAP = 10_000_000  # bytes a stream
 GRACE_SECONDS = 2.0
 SLOW_START_SECONDS = 0.0015
 TICK_SECONDS = 0.2  # how often the size of the output is looked at
+_USUAL_PATH = os.fsencode(os.defpath)
 _FILE = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND
 
 
@@ -33,11 +35,12 @@ class Command:
 
     argv: tuple[str, ...]
     cwd: str
-    env: Mapping[str, str]
+    env: Mapping[bytes, bytes]
     scratch: str
     mark: str
     timeout_s: float
     stdin: str | None = None
+    umask: int = -1  # that of this process
     output_cap: int = OUTPUT_CAP
 
 
@@ -101,6 +104,8 @@ async def execute(command: Command, starter: Starter, sweeper: Sweeper) -> Ended
         try:
             running = await starter.start(command, files, sweeper)
         except (OSError, ValueError) as error:
+            if limits.is_exhausted(error):
+                raise
             return _not_started(command, error)
         return await _attend(command, running, files, sweeper)
     finally:
@@ -119,20 +124,22 @@ def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[by
     began = time.monotonic()
     child = subprocess.Popen(
         command.argv,
-        executable=_program(command.argv[0], command.env.get("PATH", os.defpath)),
+        executable=_program(command.argv[0], command.env.get(b"PATH", _USUAL_PATH)),
         cwd=command.cwd,
         env=command.env,
         stdin=stdin,
         stdout=files["stdout"],
         stderr=files["stderr"],
         start_new_session=True,
+        umask=command.umask,
     )
     return child, began, time.monotonic() - began
 
 
 @functools.lru_cache(maxsize=256)
-def _program(name: str, search: str) -> str | None:
+def _program(name: str, path: bytes) -> str | None:
     """Return where a program lies; None leaves the search to the system, which is slower, once a trial."""
+    search = os.fsdecode(path)
     plain = "/" not in name and all(os.path.isabs(folder) for folder in search.split(os.pathsep))
     return shutil.which(name, path=search) if plain else None
 
@@ -150,7 +157,7 @@ def _exit_of(child: subprocess.Popen[bytes]) -> asyncio.Future[float]:
     try:
         descriptor = os.pidfd_open(child.pid)
     except OSError:
-        child.kill()
+        _signal_group(child.pid, signal.SIGKILL)
         child.wait()
         raise
 

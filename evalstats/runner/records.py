@@ -36,12 +36,18 @@ def run_record(
         "case_results": [_case_result(case) for case in result.cases],
         "aggregate_score": result.aggregate_score,
         "dimension_scores": result.dimension_scores,
-        "notes": [LONE_LIVE_TRIAL] if lone else None,
+        "notes": _notes(result, lone=lone) or None,
         "trials": _counts(plan, trials, result),
     }
     names = ("arm", "axis", "seed", "registry_version", "cli_version", "model", "judge_model", "is_mock")
     known = {name: value for name, value in record.items() if value is not None or name == "aggregate_score"}
     return {**known, **{name: manifest[name] for name in names}, "cost": None, "tokens": None}
+
+
+def _notes(result: RunResult, *, lone: bool) -> list[str]:
+    """Return what a reader of the record must know beside the numbers."""
+    lost = f"{result.n_lost} of {result.n_trials} trials lost to infrastructure"
+    return [note for note, holds in ((LONE_LIVE_TRIAL, lone), (lost, result.n_lost > 0)) if holds]
 
 
 def runtime(plan: Plan, trials: Sequence[Trial] = ()) -> dict[str, Any]:
@@ -53,7 +59,8 @@ def runtime(plan: Plan, trials: Sequence[Trial] = ()) -> dict[str, Any]:
     )
     named = next((case.runtime for case in plan.cases if case.runtime), None)
     name = "shell" if runs_any else "static" if None in reasons or named is None else named
-    facts: dict[str, Any] = {"name": name, "live": False, "version": None, "model": None, "attempts": 1}
+    facts: dict[str, Any] = {"name": name, "live": False, "version": None, "model": None}
+    facts["attempts"] = max((trial.attempt for trial in trials), default=1)
     facts["timeout_seconds"] = plan.suite.environment.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
     if trials and all(t.outcome is Outcome.SKIPPED for t in trials):
         facts["skipped_reason"] = "; ".join(dict.fromkeys(t.reason for t in trials if t.reason))
@@ -68,13 +75,13 @@ def _verdict(status: Status, *, lone: bool) -> Verdict | None:
 
 
 def _environment(plan: Plan, run: PlannedRun, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return what was in effect, not what was asked for: the network, for one, was not cut off."""
+    """Return what was in effect, not what was asked for: the network, for one, is never cut off here."""
     levels = [str(t.isolation) for t in trials if t.isolation is not None]
     facts: dict[str, Any] = {
         "scrubbed_env_prefixes": list(environment.scrubbed_prefixes(plan.suite)),
         "isolated_home": True,
         "isolated_codex_home": True,
-        "network_access": "allowed",
+        "network_access": "unrestricted",
         "isolation": {"processes": sorted(set(levels)), "network": "none", "files": "none"},
     }
     if environment.hooks_disabled(plan.suite, run.arm):

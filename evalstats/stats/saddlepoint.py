@@ -20,7 +20,7 @@ References
 """
 
 from collections.abc import Callable
-from math import exp, inf, isfinite, log, nan, pi, sqrt
+from math import copysign, exp, inf, isfinite, log, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,9 @@ from evalstats.stats.results import (
 
 STEPS = 60  # Newton and secant steps; a dozen are usual
 STRIDE = 4.0  # how many times farther from 0 one Newton step may go: beyond, exponentials overflow
-CLOSE = 1e-10  # in standard errors: where a root counts as found
+CLOSE = 1e-11  # in standard errors: where the saddlepoint counts as found
+BOUND_CLOSE = 1e-8  # and where a bound does
+NEVER = 1e-3  # chance of an undefined resample that is let pass
 NEAR_CENTRE = 1e-2  # standard errors from the centre within which the two large terms cancel too much
 
 
@@ -158,9 +160,9 @@ def below_zero(at: Generator) -> float:
     u = s * sqrt(found.curvature)
     if abs(u) < NEAR_CENTRE:
         return _at_centre(at)
-    r = float(np.copysign(sqrt(max(-2 * found.value, 0.0)), u))
+    r = copysign(sqrt(max(-2 * found.value, 0.0)), u)
     tail = ndtr(r) + exp(-r * r / 2) / sqrt(2 * pi) * (1 / r - 1 / u)
-    return float(ndtri(np.clip(tail, 1e-300, 1 - 1e-16)))
+    return float(ndtri(min(max(tail, 1e-300), 1 - 1e-16)))
 
 
 def quantile(tail_at: Tail, probability: float, around: tuple[float, float]) -> float:
@@ -170,35 +172,37 @@ def quantile(tail_at: Tail, probability: float, around: tuple[float, float]) -> 
     guess of centre and spread.
     """
     target, spread = float(ndtri(probability)), around[1]
-    left, right = _bracket(tail_at, target, around)
-    low, high = tail_at(left) - target, tail_at(right) - target
+    (left, low), (right, high) = _bracket(lambda place: tail_at(place) - target, target, around)
+    moved = 0
     for _ in range(STEPS):
         share = low / (low - high) if isfinite(low - high) else 0.5
         middle = left + share * (right - left)
         found = tail_at(middle) - target
-        if abs(found) <= CLOSE or right - left <= CLOSE * spread:
+        if abs(found) <= BOUND_CLOSE or right - left <= BOUND_CLOSE * spread:
             break
-        # Halving the value kept at the other end makes both ends move (the Illinois rule).
+        # An end that stays twice counts half, so that both ends come nearer (the Illinois rule).
         if found < 0:
-            left, low, high = middle, found, high / 2
+            left, low, high = middle, found, high / 2 if moved < 0 else high
         else:
-            right, high, low = middle, found, low / 2
+            right, high, low = middle, found, low / 2 if moved > 0 else low
+        moved = -1 if found < 0 else 1
     return middle
 
 
-def _bracket(tail_at: Tail, target: float, around: tuple[float, float]) -> tuple[float, float]:
-    """Return two places between which the quantile lies, about one spread apart."""
+def _bracket(excess: Tail, target: float, around: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return two places between which the quantile lies, about half a spread apart, each with its excess."""
     centre, spread = around
-    left, right = centre + (target - 0.5) * spread, centre + (target + 0.5) * spread
-    for _ in range(STEPS):
-        if tail_at(left) < target:
-            break
-        left -= right - left
-    for _ in range(STEPS):
-        if tail_at(right) > target:
-            break
-        right += right - left
-    return left, right
+    ends = []
+    for side in (-1, 1):
+        place = centre + (target + 0.25 * side) * spread
+        found = excess(place)
+        for k in range(STEPS):
+            if side * found > 0:
+                break
+            place += side * spread * 2**k / 4
+            found = excess(place)
+        ends.append((place, found))
+    return ends
 
 
 def _saddlepoint(at: Generator) -> tuple[float, Cumulants]:
@@ -210,7 +214,7 @@ def _saddlepoint(at: Generator) -> tuple[float, Cumulants]:
             break
         low, high = (low, s) if found.slope > 0 else (s, high)
         longest = STRIDE * max(abs(s), unit)
-        step = float(np.clip(-found.slope / found.curvature, -longest, longest))
+        step = max(-longest, min(longest, -found.slope / found.curvature))
         s = s + step if low < s + step < high else (low + high) / 2
         found = at(s)
     return s, found
@@ -273,6 +277,8 @@ def _why_not(sums: FloatArray) -> str:
     top, bottom = sums.T
     if not bottom.sum():
         return "the denominator is 0 in every case"
+    if (1 - np.count_nonzero(bottom) / bottom.size) ** bottom.size > NEVER:
+        return "too few cases with a denominator: a resample may have none"
     left = top - bottom * (top.sum() / bottom.sum())
     if np.abs(left).max() <= 1e-12 * np.abs(top).max():
         return "all cases agree: the variance is not estimable"

@@ -5,7 +5,7 @@ stale hash is only useful when it says *what* is stale.
 """
 
 from evalstats.suite.digests import POLICY_KEYS, SCORING_KEYS, case_hashes, hashes
-from evalstats.suite.fixtures import check_fixtures, is_inside_path
+from evalstats.suite.fixtures import check_fixtures, fixture_problems, is_inside_path
 from evalstats.suite.loading import find, load, load_all, repository_root, select
 from evalstats.suite.model import DEFAULT_TIMEOUT_SECONDS, Case, Dimension, Expectation, Suite
 
@@ -20,6 +20,7 @@ __all__ = [
     "case_hashes",
     "check_fixtures",
     "find",
+    "fixture_problems",
     "hashes",
     "is_inside_path",
     "load",

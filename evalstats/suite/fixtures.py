@@ -34,14 +34,15 @@ def is_inside_path(path: str) -> bool:
     return all(part not in ("", ".", "..") and _SAFE_SEGMENT.fullmatch(part) for part in parts)
 
 
+def fixture_problems(suite: Suite) -> list[Problem]:
+    """Return a problem for every fixture that is missing, outside the repository or changed."""
+    found = ((pointer, _fixture_problem(suite.root, f)) for pointer, f in named_files(suite.document))
+    return [Problem(pointer, problem) for pointer, problem in found if problem]
+
+
 def check_fixtures(suite: Suite) -> None:
     """Raise SuiteError naming every fixture that is missing, outside the repository or changed."""
-    found = []
-    for pointer, fixture in named_files(suite.document):
-        problem = _fixture_problem(suite.root, fixture)
-        if problem:
-            found.append(Problem(pointer, problem))
-    if found:
+    if found := fixture_problems(suite):
         raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -217,3 +218,102 @@ def test_help_of_every_command_fits_80_columns_and_shows_an_example(tmp_path: Pa
         text = evalstats(*command, "--help", cwd=tmp_path).stdout
         assert max(map(len, text.splitlines())) <= 80, command
         assert ("Example:" in text) or command == ["runs"], command
+
+
+# --- work is kept, whatever happens around it ------------------------------------------------------
+
+
+def test_a_reader_that_has_gone_stops_nothing(tmp_path: Path) -> None:
+    one, two = small_suite(tmp_path / "one", id="one"), small_suite(tmp_path / "two", id="two")
+    command = f"{sys.executable} -m evalstats run {one} {two} | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+    listed = json.loads(evalstats("runs", "--json", cwd=tmp_path).stdout)
+    assert [run["suite_id"] for run in listed] == ["one", "two"]
+
+
+def test_closed_standard_streams_stop_nothing(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small")
+    command = f"{sys.executable} -m evalstats run {suite} --run-id r1 >&- 2>&-; echo $? > code"
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    assert (tmp_path / "code").read_text().strip() == "0"
+    assert json.loads(evalstats("runs", "--json", cwd=tmp_path).stdout)[0]["run_id"] == "r1"
+
+
+def test_a_signal_ends_the_whole_command(tmp_path: Path) -> None:
+    case = json.loads((small_suite(tmp_path / "one") / "suite.json").read_text())["cases"][0]
+    slow = {**case, "inputs": {"shell": "sleep 1; echo hello"}}
+    one, two = (small_suite(tmp_path / name, id=name, cases=[slow]) for name in ("one", "two"))
+    command = [sys.executable, "-m", "evalstats", "run", str(one), str(two), "--progress", "jsonl"]
+    process = subprocess.Popen([*command, "--trials", "2"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    process.stderr.readline()  # the first trial of the first suite is done
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert not list((tmp_path / "data/runs").glob("*two*"))
+
+
+def test_a_bad_journal_of_another_run_is_no_failure_of_this_one(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small")
+    evalstats("run", suite, "--run-id", "r1", cwd=tmp_path)
+    journal = next((tmp_path / "data/runs/r1/journal").glob("*.jsonl"))
+    journal.write_bytes(b"{broken\n" + journal.read_bytes())
+    done = evalstats("run", suite, "--run-id", "r2", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "not ingested" in done.stderr
+    assert journal.name in done.stderr
+
+
+def test_text_of_a_suite_cannot_move_the_cursor(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small", name="\x1b]0;pwn\x07\x1b[31m", **{"a\x1b[2Jb\nc": 1})
+    refused = evalstats("suite", "validate", suite, cwd=tmp_path)
+    assert "\x1b" not in refused.stdout + refused.stderr
+    assert len(refused.stdout.strip().splitlines()) == 1
+    shown = evalstats("suite", "show", small_suite(tmp_path / "s2", name="\x1b[31m"), cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "\x1b" not in shown.stdout
+
+
+def test_nothing_asked_for_is_dropped_in_silence(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small")
+    evalstats("run", suite, "--run-id", "r1", cwd=tmp_path)
+    for command, named in (
+        (["run", "--resume", "r1", "--trials", "9"], "--trials"),
+        (["run", "small", "small", "--out", "x.json"], "--out"),
+        (["run", "small", "small", "--json"], "--json"),
+        (["run", "small", "--out", "small"], "small"),
+    ):
+        done = evalstats(*command, cwd=tmp_path)
+        assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1), command
+        assert named in done.stderr
+    plan = json.loads(evalstats("run", suite, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert [trial["case"] for trial in plan["trials"]] == ["says-hello"]
+
+
+def test_a_preset_that_presets_nothing_is_named(tmp_path: Path) -> None:
+    suite = small_suite(tmp_path / "small")
+    for text, field in (("run = 3", "run"), ("[run]\njob = 3", "run.job"), ("[runn]\njobs = 3", "runn")):
+        (tmp_path / "evalstats.toml").write_text(text)
+        done = evalstats("run", suite, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"evalstats.toml: {field}:" in done.stderr
+
+
+def test_exit_codes_of_a_run(tmp_path: Path) -> None:
+    case = json.loads((small_suite(tmp_path / "small") / "suite.json").read_text())["cases"][0]
+    fails = {**case, "id": "fails", "inputs": {"shell": "echo bye"}}
+    lenient = {
+        "aggregate_threshold": 0,
+        "dimensions": [{"name": "correctness", "weight": 1, "threshold": 0}],
+    }
+    some = small_suite(tmp_path / "some", cases=[case, fails], scoring=lenient)
+    assert evalstats("run", some, cwd=tmp_path).returncode == 1  # the thresholds hold, a case does not
+    manual = {**case, "expectations": [{"type": "manual_review"}]}
+    assert evalstats("run", small_suite(tmp_path / "m", cases=[manual]), cwd=tmp_path).returncode == 1
+    live = {**case, "kind": "runtime_prompt", "runtime": "claude", "inputs": {}}
+    assert evalstats("run", small_suite(tmp_path / "l", cases=[live]), cwd=tmp_path).returncode == 3
+    off_lost = small_suite(tmp_path / "o", cases=[{**case, "inputs": {"argv": ["/no/such"]}}])
+    both = evalstats("run", off_lost, "--mode", "both", cwd=tmp_path)
+    assert both.returncode == 3
+    assert "no interval: no pairs" in both.stdout

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from evalstats.report import theme
@@ -53,6 +54,21 @@ def test_one_run_of_one_arm(series, bands):
     figure = run_chart(series.head(1), bands)
     assert theme.count_marks(figure.wide.svg)["m_skill_on_points"] == 1
     assert "steps" not in figure.wide.svg
+    assert ">1 run of 50 cases<" in figure.wide.svg
+
+
+@pytest.mark.parametrize("width", [theme.WIDE, theme.NARROW])
+def test_nothing_at_all(series, bands, width):
+    for frame in (pd.DataFrame(), series.head(0)):
+        figure = run_chart(frame, pd.DataFrame())
+        assert figure.reading == "There is nothing to draw."
+        assert "<svg" in figure.draw(width).svg
+    lost = run_chart(series.head(2).assign(score=np.nan, n_cases=0), pd.DataFrame())
+    assert lost.reading == (
+        "skill-on: 0 runs, no band (no band was estimated). skill-off: 0 runs, no band (no band was estimated)."
+        " 2 without a usable trial are not drawn."
+    )
+    assert "m_skill_on_points" not in theme.count_marks(lost.draw(width).svg)
 
 
 @pytest.mark.parametrize(
