@@ -166,6 +166,25 @@ def test_an_errored_case_makes_the_run_an_error_above_all(make_suite):
     assert run.cases[1].diagnostics == ("was infrastructure",)
 
 
+@pytest.mark.parametrize(
+    ("lost", "status"), [(0, "pass"), (1, "pass"), (10, "pass"), (11, "error"), (83, "error"), (99, "error")]
+)
+def test_a_run_that_lost_many_trials_to_infrastructure_is_an_error(make_suite, lost, status):
+    suite = make_suite(TWO, {"a": (["correctness"], False)}, threshold=1.0)
+    scores = [Outcome.INFRASTRUCTURE] * lost + [1.0] * (100 - lost)
+    run = score_run(suite, [trial("a", score, i) for i, score in enumerate(scores, 1)])
+    assert (run.status, run.n_lost, run.n_trials, run.aggregate_score) == (status, lost, 100, 1.0)
+
+
+def test_the_share_lost_is_that_of_the_whole_run(make_suite):
+    suite = make_suite(TWO, {"a": (["correctness"], False), "b": (["safety"], False)})
+    a = [trial("a", 1.0, i) for i in range(1, 19)]
+    b = [trial("b", score, i) for i, score in enumerate([1.0, Outcome.INFRASTRUCTURE], 1)]
+    assert score_run(suite, a + b).status is Status.PASS  # 1 of 20
+    skipped = [trial("a", Outcome.SKIPPED, i) for i in range(1, 19)]
+    assert score_run(suite, skipped + b[:1]).n_lost == 0
+
+
 @pytest.mark.parametrize("trials", [[], [trial("a", Outcome.SKIPPED), trial("b", Outcome.SKIPPED)]])
 def test_a_run_in_which_nothing_could_run_is_skipped(make_suite, trials):
     suite = make_suite(TWO, {"a": (["correctness"], True), "b": (["safety"], False)}, threshold=1.0)

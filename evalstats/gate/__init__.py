@@ -6,6 +6,7 @@ noise too large for the margin each end in ``cannot_gate``, with the sentence th
 """
 
 from evalstats.gate.ledger import append
-from evalstats.gate.verdict import EXIT_CODES, GateResult, decide, judge, read_policy, read_report, sentences
+from evalstats.gate.verdict import EXIT_CODES, GateResult, decide, judge, read_policy, sentences
+from evalstats.report.bundle import read_report
 
 __all__ = ["EXIT_CODES", "GateResult", "append", "decide", "judge", "read_policy", "read_report", "sentences"]

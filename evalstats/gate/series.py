@@ -98,14 +98,16 @@ def _point(rows: Rows, value: float | None, keys: tuple[str, ...]) -> Point:
 
 
 def history(
-    earlier: list[Point], candidate: list[Point], policy: dict[str, Any]
+    earlier: list[Point], candidate: list[Point], policy: dict[str, Any], cases: int
 ) -> tuple[list[Point], list[str]]:
     """Return the accepted runs before the candidate, oldest first, and a sentence for each thing left out.
 
-    The history ends at the last change of identity: a run of another suite, model or judge is no yardstick.
+    ``cases`` is how many the suite has. The history ends at the last change of identity: a run of another suite,
+    model or judge is no yardstick.
     """
     kept: list[Point] = []
-    notes: list[str] = []
+    refused: dict[str, list[str]] = {}
+    cut: list[str] = []
     first = candidate[0]
     seeds = {point.seed for point in candidate} - {None}
     for point in reversed(earlier):
@@ -113,24 +115,31 @@ def history(
             break
         changed = [key for key, value in first.identity.items() if point.identity[key] != value]
         if changed:
-            notes.append(f"the history begins after {point.group_id}: {', '.join(changed)} changed")
+            cut = [f"the history begins after {point.group_id}: {', '.join(changed)} changed"]
             break
-        refusal = _refusal(point, first, policy, seeds)
+        refusal = _refusal(point, policy, cases, seeds)
         if refusal:
-            notes.append(f"{point.group_id} is left out of the history: {refusal}")
+            refused.setdefault(refusal, []).append(point.group_id)
         else:
             kept.append(point)
             seeds |= {point.seed} - {None}
-    return list(reversed(kept)), notes
+    return list(reversed(kept)), [_left_out(runs, reason) for reason, runs in refused.items()] + cut
 
 
-def _refusal(point: Point, candidate: Point, policy: dict[str, Any], seeds: set[int | None]) -> str | None:
-    if point.value is None:
-        return NO_VALUE
-    if point.is_mock:
-        return "it is a mock run"
-    if point.infrastructure_rate > policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE):
-        return f"{point.infrastructure_rate:.0%} of its trials failed for infrastructure"
-    if point.n_cases != candidate.n_cases:
-        return f"it ran {point.n_cases} cases, the candidate {candidate.n_cases}"
-    return "it repeats the seed of a later run" if point.seed in seeds else None
+def _left_out(runs: list[str], reason: str) -> str:
+    """Return one sentence for all runs with one reason; they come newest first."""
+    which = f"{runs[0]} is" if len(runs) == 1 else f"{len(runs)} runs ({runs[-1]} to {runs[0]}) are"
+    return f"{which} left out of the history: {reason}"
+
+
+def _refusal(point: Point, policy: dict[str, Any], cases: int, seeds: set[int | None]) -> str | None:
+    """Return why a run is no yardstick, in words that hold for one run and for several."""
+    limit = policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE)
+    checks = {
+        NO_VALUE: point.value is None,
+        "answered by a mock": point.is_mock,
+        f"more than {limit:.0%} of the trials failed for infrastructure": point.infrastructure_rate > limit,
+        f"the cases with a score are not {cases}": point.n_cases != cases,
+        "the seed is that of a later run": point.seed in seeds,
+    }
+    return next((reason for reason, refused in checks.items() if refused), None)

@@ -9,9 +9,10 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.contract import GateVerdict
-from evalstats.errors import Problem, ReportError, SuiteError, UsageError
+from evalstats.errors import Problem, SuiteError, UsageError
 from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, NO_VALUE, Point, history, points
-from evalstats.report import resolve, verify
+from evalstats.report.bundle import resolve
+from evalstats.report.integrity import read_verified
 from evalstats.stats.decisions import Decision, Rule, three_verdict
 
 EXIT_CODES = {
@@ -56,23 +57,17 @@ class GateResult:
 
 def read_policy(path: Path) -> dict[str, Any]:
     """Return a valid policy. Raises SuiteError with every problem of the file."""
+    return _policy_and_digest(path)[0]
+
+
+def _policy_and_digest(path: Path) -> tuple[dict[str, Any], str]:
     document, text = contract.read_json(path)
     found = contract.problems(document, "policy.v1")
     if not found and document["history"]["window"] < document["history"]["minimum"]:
         found = [Problem("/history/window", "a window below the minimum can never be gated; widen it")]
     if found:
         raise SuiteError(path, contract.with_lines(found, text))
-    return dict(document)
-
-
-def read_report(bundle: Path) -> dict[str, Any]:
-    """Return the valid report.json of a bundle."""
-    path = bundle / "report.json"
-    if not path.is_file():
-        raise ReportError("no report.json here; give a report version", path=bundle)
-    document, text = contract.read_json(path)
-    contract.validate(document, "report.v1", path=path, text=text)
-    return dict(document)
+    return dict(document), contract.digest(text.encode())
 
 
 def decide(report: dict[str, Any], policy: dict[str, Any], *, reruns: int = 1) -> GateResult:
@@ -98,7 +93,7 @@ def decide(report: dict[str, Any], policy: dict[str, Any], *, reruns: int = 1) -
     if not series:
         return _cannot(base, [f"nothing to compare: no run has the {policy['statistic']} of the policy"])
     candidate, earlier = series[-reruns:], series[:-reruns]
-    past, cuts = history(earlier, candidate, policy)
+    past, cuts = history(earlier, candidate, policy, len(report["data"]["case_ids"]))
     base |= {"history": [p.group_id for p in past], "candidate": [p.group_id for p in candidate]}
     refusals = _refusals(candidate, past, report, policy)
     if refusals:
@@ -136,7 +131,7 @@ def _point_refusals(point: Point, report: dict[str, Any], policy: dict[str, Any]
             point.infrastructure_rate > limit
         ),
         NO_VALUE: point.value is None,
-        f"it ran {point.n_cases} of {cases} cases": point.n_cases < cases,
+        f"{point.n_cases} of its {cases} cases have a score": point.n_cases < cases,
     }
     return [f"{point.group_id}: {reason}" for reason, refused in checks.items() if refused]
 
@@ -225,15 +220,11 @@ def sentences(result: GateResult) -> list[str]:
 def judge(reports: Path, reference: str, policy: Path, *, reruns: int = 1) -> GateResult:
     """Read a report version and a policy, decide, and name the exact bytes the decision stands on."""
     bundle = resolve(reports, reference)
-    altered = verify(bundle)
-    if altered:
-        raise ReportError(
-            f"the report is not what was published: {altered[0]}; nothing was judged", path=bundle
-        )
-    result = decide(read_report(bundle), read_policy(policy), reruns=reruns)
+    report, manifest_sha256 = read_verified(bundle)
+    rules, policy_sha256 = _policy_and_digest(policy)
     return replace(
-        result,
+        decide(report, rules, reruns=reruns),
         report=str(bundle.relative_to(reports)) if bundle.is_relative_to(reports) else str(bundle),
-        manifest_sha256=contract.digest((bundle / "manifest.json").read_bytes()),
-        policy_sha256=contract.digest(policy.read_bytes()),
+        manifest_sha256=manifest_sha256,
+        policy_sha256=policy_sha256,
     )

@@ -14,9 +14,10 @@ from evalstats.contract import Visibility
 from evalstats.errors import EvalstatsError, ReportError
 from evalstats.report import bundle, draft, executed, kernel, page, parameters, provenance
 from evalstats.report.kernel import Limits, Outcome
+from evalstats.report.parameters import STORE
 from evalstats.report.provenance import Job
 
-STORE, SUITE, INPUTS = "store", "suite", "inputs"
+SUITE, INPUTS = "suite", "inputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +118,6 @@ def _prepare(path: Path, given: dict[str, Any], store: Path | str | None, work: 
     document, text = contract.read_json(path)
     try:
         defaults = parameters.declared(document)
-        if STORE in given:
-            raise ReportError("is set by the build; say which store with --store", field=STORE)
         values = parameters.checked(defaults, given)
     except ReportError as error:
         raise ReportError(error.message, path=path, line=error.line, field=error.field) from None

@@ -22,7 +22,7 @@ from evalstats import contract
 from evalstats.errors import ReportError
 from evalstats.journal import sync_folder, write_synced
 
-MANIFEST, RUN, CHAIN = "manifest.json", "run.json", "chain.jsonl"
+MANIFEST, REPORT, RUN, CHAIN = "manifest.json", "report.json", "run.json", "chain.jsonl"
 VERSION = re.compile(r"(\d{4,})-(failed-)?([0-9a-f]{12})")
 
 
@@ -64,7 +64,7 @@ def resolve(root: Path, reference: str) -> Path:
     ``latest`` may stand for the version. Raises ReportError.
     """
     place = Path(reference)
-    if (place / MANIFEST).exists():
+    if any((place / name).exists() for name in (MANIFEST, REPORT, RUN)):  # damaged or not, it is meant
         return place
     notebook, _, rest = reference.strip("/").partition("/")
     subject, _, version = rest.partition("/")
@@ -75,6 +75,22 @@ def resolve(root: Path, reference: str) -> Path:
     if version in ("", "latest"):
         return latest(root, notebook, subject)
     return _exactly(root, notebook, subject, version)
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """Return the report.json of a version. Raises ReportError where there is none, DocumentError where it is damaged."""
+    path = folder / REPORT
+    if not path.is_file():
+        raise ReportError(f"no {REPORT} here; give a report version", path=folder)
+    return parse_report(path.read_bytes(), path)
+
+
+def parse_report(raw: bytes, path: Path) -> dict[str, Any]:
+    """Return the valid report that the bytes of ``path`` hold. Raises DocumentError."""
+    text = raw.decode("utf-8", "surrogateescape")
+    document = contract.parse_json(text, path)
+    contract.validate(document, "report.v1", path=path, text=text)
+    return dict(document)
 
 
 def _exactly(root: Path, notebook: str, subject: str, version: str) -> Path:

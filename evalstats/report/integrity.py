@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from evalstats import contract
+from evalstats.errors import ReportError
 from evalstats.report import bundle
+
+Read: TypeAlias = Callable[[Path], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +33,35 @@ def verify(path: Path) -> list[Finding]:
 
     A report is not signed, so this finds accidents and edits, not a forger who rewrites the whole chain.
     """
-    folder = Path(path).resolve()
-    manifest, findings = _manifest(folder)
+    return _findings(Path(path).resolve(), Path.read_bytes)
+
+
+def read_verified(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the report of an intact version, and the digest of its manifest.
+
+    Every file is read once: the report returned is made of the very bytes that were verified. Raises ReportError
+    naming the first difference.
+    """
+    folder, read = Path(path).resolve(), functools.cache(Path.read_bytes)
+    findings = _findings(folder, read)
+    if findings:
+        raise ReportError(f"the report is not what was published: {findings[0]}", path=path)
+    report = bundle.parse_report(read(folder / bundle.REPORT), path / bundle.REPORT)
+    return report, contract.digest(read(folder / bundle.MANIFEST))
+
+
+def _findings(folder: Path, read: Read) -> list[Finding]:
+    manifest, findings = _manifest(folder, read)
     if manifest is not None:
-        findings += _files(folder, manifest["files"])
+        findings += _files(folder, manifest["files"], read)
         findings += _address(folder, manifest)
-    return findings + list(_chain(folder))
+    return findings + list(_chain(folder, read))
 
 
-def _manifest(folder: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
+def _manifest(folder: Path, read: Read) -> tuple[dict[str, Any] | None, list[Finding]]:
     path = folder / bundle.MANIFEST
     try:
-        raw = path.read_bytes()
+        raw = read(path)
         manifest = json.loads(raw)
         body = {key: value for key, value in manifest.items() if key != "content_hash"}
         sound = contract.canonical(manifest) == raw and manifest["content_hash"] == contract.canonical_digest(
@@ -56,7 +77,7 @@ def _manifest(folder: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
     return {**manifest, "files": entries}, []
 
 
-def _files(folder: Path, expected: dict[str, tuple[str, int]]) -> list[Finding]:
+def _files(folder: Path, expected: dict[str, tuple[str, int]], read: Read) -> list[Finding]:
     findings = []
     there = set(_walk(folder))
     for name, (sha256, size) in sorted(expected.items()):
@@ -65,7 +86,7 @@ def _files(folder: Path, expected: dict[str, tuple[str, int]]) -> list[Finding]:
             findings.append(Finding(name, "is missing"))
         elif path.is_symlink() or not path.is_file():
             findings.append(Finding(name, "is not a plain file"))
-        elif path.stat().st_size != size or contract.digest(path.read_bytes()) != sha256:
+        elif path.stat().st_size != size or contract.digest(read(path)) != sha256:
             findings.append(Finding(name, "is not what was published"))
     known = {*expected, bundle.MANIFEST, bundle.RUN}
     return findings + [Finding(name, "was not published") for name in sorted(there - known)]
@@ -88,7 +109,7 @@ def _address(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(".", "the name of the folder is not that of its content")
 
 
-def _chain(folder: Path) -> Iterator[Finding]:
+def _chain(folder: Path, read: Read) -> Iterator[Finding]:
     name = f"../{bundle.CHAIN}"
     lines, problems = bundle.read_chain(folder.parent)
     yield from (Finding(name, problem) for problem in problems)
@@ -97,7 +118,7 @@ def _chain(folder: Path) -> Iterator[Finding]:
         yield Finding(name, "names this version twice" if mine else "does not name this version")
     for line in mine[:1]:
         for file, field in ((bundle.MANIFEST, "manifest_sha256"), (bundle.RUN, "run_sha256")):
-            if _digest(folder / file) != line[field]:
+            if _digest(folder / file, read) != line[field]:
                 yield Finding(file, "is not the one that the chain names")
     named = {line["version"] for line in lines}
     there = {entry.name for entry in bundle.versions(folder.parent)}
@@ -109,5 +130,5 @@ def _chain(folder: Path) -> Iterator[Finding]:
     )
 
 
-def _digest(path: Path) -> str | None:
-    return contract.digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
+def _digest(path: Path, read: Read) -> str | None:
+    return contract.digest(read(path)) if path.is_file() and not path.is_symlink() else None

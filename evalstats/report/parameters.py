@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from evalstats.contract import MAX_INTEGER
@@ -12,6 +12,15 @@ from evalstats.errors import ReportError, UsageError
 
 Scalar: TypeAlias = str | int | float | bool
 
+STORE = "store"  # the parameter that the build sets itself
+
+# What a number of this name may be, whichever notebook declares it: nonsense is refused before a cell runs.
+_SHARE: tuple[str, Callable[[float], bool]] = ("lie between 0 and 1", lambda value: 0 < value < 1)
+_RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "level": _SHARE,
+    "margin": _SHARE,
+    "seed": ("be 0 or more", lambda value: value >= 0),
+}
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -64,14 +73,13 @@ def _assignment(statement: ast.stmt) -> tuple[str, Scalar]:
 
 def checked(defaults: Mapping[str, Scalar], given: Mapping[str, Any]) -> dict[str, Scalar]:
     """Return all parameters, with those given in place of their defaults. Raises ReportError naming the first fault."""
+    if STORE in given:
+        raise ReportError("is set by the build; say which store with --store", field=STORE)
     unknown = sorted(set(given) - set(defaults))
     if unknown:
-        known = ", ".join(sorted(defaults)) or "none"
+        known = ", ".join(sorted(set(defaults) - {STORE})) or "none"
         raise ReportError(f"unknown parameter {unknown[0]!r}; this notebook knows: {known}")
-    return {
-        name: _as_declared(name, given[name], d) if name in given else d
-        for name, d in sorted(defaults.items())
-    }
+    return {name: _in_range(name, _as_declared(name, given.get(name, d), d)) for name, d in sorted(defaults.items())}
 
 
 def _as_declared(name: str, value: Any, default: Scalar) -> Scalar:
@@ -86,6 +94,14 @@ def _as_declared(name: str, value: Any, default: Scalar) -> Scalar:
         raise ReportError("must be a finite number", field=name)
     if type(value) is int and abs(value) > MAX_INTEGER:
         raise ReportError("an integer beyond 2^53 - 1 is not exact in JSON; declare it as str", field=name)
+    return value
+
+
+def _in_range(name: str, value: Scalar) -> Scalar:
+    if name in _RANGES and not isinstance(value, str):
+        bounds, holds = _RANGES[name]
+        if not holds(value):
+            raise ReportError(f"must {bounds}; got {value:g}", field=name)
     return value
 
 

@@ -71,7 +71,7 @@ def _env_problems(env: Any) -> Iterator[tuple[str, str]]:
 def _nul_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name in ("shell", "argv", "command", "args", "cwd", "env", "stdin"):
         if name in given and _holds_nul(given[name]):
-            yield name, "holds a NUL character, which no command can be given"
+            yield name, "holds a NUL character"
 
 
 def _holds_nul(value: Any) -> bool:

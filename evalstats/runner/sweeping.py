@@ -37,17 +37,22 @@ class Sweeper:
         self._others: set[int] = set()  # children that somebody else had before us
         self._leaders: set[int] = set()  # commands that run now
         self._adopted: list[int] = []  # at the last look
+        self._children = (
+            -1
+        )  # kept open: to end what runs must be possible when no file can be opened any more
 
     def __enter__(self) -> Sweeper:
         if os.path.exists(_children_file()) and _set_subreaper(True):
             self.isolation = Isolation.SUBREAPER
-            self._others = set(_children())
+            self._children = os.open(_children_file(), os.O_RDONLY)
+            self._others = set(_listed(self._children))
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.isolation is Isolation.SUBREAPER:
             self._left("")  # a last time, to reap
             _set_subreaper(False)
+            os.close(self._children)
 
     def started(self, leader: int) -> None:
         """Remember a command that was just started as the leader of its own session and group."""
@@ -84,7 +89,9 @@ class Sweeper:
         if self.isolation is Isolation.KILLPG:
             return []
         wanted = f"{TRIAL_MARK}={mark}"
-        self._adopted = [p for p in _children() if p not in self._leaders and p not in self._others]
+        self._adopted = [
+            p for p in _listed(self._children) if p not in self._leaders and p not in self._others
+        ]
         return [pid for pid in self._adopted if not _reaped(pid) and _carries(pid, wanted, looks=_LOOKS)]
 
 
@@ -129,9 +136,12 @@ def _children_file() -> str:
     return f"/proc/self/task/{os.getpid()}/children"
 
 
-def _children() -> list[int]:
+def _listed(children: int) -> list[int]:
     # Those of the main thread alone: it is the one that the kernel gives orphans to.
-    return [int(pid) for pid in _read(_children_file()).split()]
+    text = b""
+    while more := os.pread(children, 65_536, len(text)):
+        text += more
+    return [int(pid) for pid in text.split()]
 
 
 def _reaped(pid: int) -> bool:

@@ -16,7 +16,7 @@ def past(make_run, make_policy):
     def kept(earlier, candidate, **policy):
         policy = make_policy(**policy)
         series = points([row for run in [*earlier, candidate] for row in run], policy)
-        runs, notes = history(series[:-1], series[-1:], policy)
+        runs, notes = history(series[:-1], series[-1:], policy, 10)
         return [run.group_id for run in runs], notes
 
     return kept
@@ -117,11 +117,11 @@ def test_the_policy_says_what_identity_is(past, make_run):
 @pytest.mark.parametrize(
     ("unusual", "score", "sentence"),
     [
-        ({"is_mock": True}, 0.8, "it is a mock run"),
-        ({"infrastructure": 4}, 0.8, "13% of its trials failed for infrastructure"),
-        ({"n_cases": 9}, 0.8, "it ran 9 cases, the candidate 10"),
-        ({"seed": 4}, 0.8, "it repeats the seed of a later run"),
-        ({"seed": 3}, 0.8, "it repeats the seed of a later run"),
+        ({"is_mock": True}, 0.8, "answered by a mock"),
+        ({"infrastructure": 4}, 0.8, "more than 10% of the trials failed for infrastructure"),
+        ({"n_cases": 9}, 0.8, "the cases with a score are not 10"),
+        ({"seed": 4}, 0.8, "the seed is that of a later run"),
+        ({"seed": 3}, 0.8, "the seed is that of a later run"),
         ({}, None, "an arm is missing, has no usable trial or, for lift, leaves no headroom"),
     ],
 )
@@ -131,6 +131,22 @@ def test_a_run_that_is_no_yardstick_is_left_out_and_said(past, make_run, unusual
     kept, notes = past(runs[:-1], runs[-1])
     assert kept == ["run-01", "run-03"]
     assert notes == [f"run-02 is left out of the history: {sentence}"]
+
+
+def test_runs_with_one_reason_share_a_sentence(past, make_run):
+    runs = [make_run(n, {ON: 0.8}, is_mock=n < 4, n_cases=9 if n == 4 else 10) for n in range(1, 7)]
+    kept, notes = past(runs[:-1], runs[-1])
+    assert kept == ["run-05"]
+    assert notes == [
+        "run-04 is left out of the history: the cases with a score are not 10",
+        "3 runs (run-01 to run-03) are left out of the history: answered by a mock",
+    ]
+
+
+def test_a_broken_candidate_does_not_spoil_the_history(past, make_run):
+    runs = [make_run(n, {ON: 0.8}) for n in (1, 2)]
+    broken = make_run(3, {ON: None}, n_cases=0, usable=0, infrastructure=30)
+    assert past(runs, broken) == (["run-01", "run-02"], [])
 
 
 def test_infrastructure_up_to_the_limit_is_borne(past, make_run):

@@ -1,12 +1,15 @@
 """A gate refuses what it cannot judge, in a sentence each; the rest is a verdict with its error rates."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from evalstats import contract, gate
 from evalstats.contract import GateVerdict
 from evalstats.errors import DocumentError, ReportError, SuiteError, UsageError
+from evalstats.report import bundle
 
 ON, OFF = "skill-on", "skill-off"
 STEADY = [0.80, 0.82, 0.79, 0.81, 0.80, 0.78, 0.82, 0.80, 0.81, 0.79]
@@ -118,7 +121,7 @@ def refused(result, *reasons):
     [
         ({"is_mock": True}, "run-11: it is a mock run"),
         ({"infrastructure": 6}, "run-11: 20% of its trials failed for infrastructure (limit 10%)"),
-        ({"n_cases": 9}, "run-11: it ran 9 of 10 cases"),
+        ({"n_cases": 9}, "run-11: 9 of its 10 cases have a score"),
     ],
 )
 def test_a_run_that_proves_nothing_is_refused(decide, unusual, reason):
@@ -201,8 +204,25 @@ def test_a_history_that_never_varies_is_refused(decide):
 
 def test_every_reason_is_given_at_once(decide):
     result = decide(STEADY[:3], [None], is_mock=True, infrastructure=30, n_cases=1)
-    assert len(result.reasons) == 5 + 3  # and each of the three runs before it ran more cases
-    assert result.verdict is GateVerdict.CANNOT_GATE
+    refused(
+        result,
+        "run-04: it is a mock run",
+        "run-04: 100% of its trials failed for infrastructure (limit 10%)",
+        "run-04: an arm is missing, has no usable trial or, for lift, leaves no headroom",
+        "run-04: 1 of its 10 cases have a score",
+        "the history holds 3 run(s) of the same identity, the policy asks for 8",
+    )
+
+
+def test_a_night_that_infrastructure_took_leaves_the_history_as_it_is(decide):
+    result = decide(STEADY, [None], infrastructure=30, usable=0, n_cases=0)
+    refused(
+        result,
+        "run-11: 100% of its trials failed for infrastructure (limit 10%)",
+        "run-11: an arm is missing, has no usable trial or, for lift, leaves no headroom",
+        "run-11: 0 of its 10 cases have a score",
+    )
+    assert len(result.history) == 10
 
 
 @pytest.mark.parametrize("reruns", [-1, 4, 11])
@@ -265,6 +285,49 @@ def test_a_report_is_read_and_nothing_else(tmp_path, make_report):
     path.write_text(json.dumps({**make_report([]), "finding": ""}))
     with pytest.raises(DocumentError, match="/finding"):
         gate.read_report(tmp_path)
+
+
+@pytest.fixture
+def published(tmp_path, make_run, make_report, make_policy):
+    """Return the folder of reports, a version in it, and a policy."""
+    text = json.dumps(make_report([make_run(n, {ON: s}) for n, s in enumerate(STEADY, 1)]))
+    files = {"report.json": text.encode(), "report.html": b"<p>"}
+    manifest = bundle.seal({"status": "ok"}, files)
+    version, _ = bundle.publish(tmp_path / "reports/variance_bands/door", manifest, files, {})
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps(make_policy()))
+    return tmp_path / "reports", version, policy
+
+
+def test_a_decision_names_the_bytes_it_stands_on(published):
+    reports, version, policy = published
+    result = gate.judge(reports, "variance_bands/door", policy)
+    assert result.verdict is GateVerdict.PASS and result.report == f"variance_bands/door/{version.name}"
+    assert result.manifest_sha256 == contract.digest((version / "manifest.json").read_bytes())
+    assert result.policy_sha256 == contract.digest(policy.read_bytes())
+
+
+def test_each_file_is_read_once(published):
+    reports, version, policy = published
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom evalstats import contract, gate\n"
+        "for name in ('policy.v1', 'report.v1', 'words.v1'): contract.schema(name)\n"
+        "sys.addaudithook(lambda event, given: event == 'open' and print(given[0], flush=True))\n"
+        f"gate.judge(Path({str(reports)!r}), 'variance_bands/door', Path({str(policy)!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    opened = [line for line in done.stdout.splitlines() if line.startswith(str(reports.parent))]
+    files = [*(path for path in version.iterdir()), version.parent / "chain.jsonl", policy]
+    assert sorted(opened) == sorted(map(str, files))
+
+
+@pytest.mark.parametrize("name", ["report.json", "report.html", "manifest.json"])
+def test_an_altered_report_is_not_judged(published, name):
+    reports, version, policy = published
+    (version / name).write_bytes((version / name).read_bytes() + b" ")
+    with pytest.raises(ReportError, match=rf"the report is not what was published: {name}: ") as caught:
+        gate.judge(reports, "variance_bands/door", policy)
+    assert caught.value.path == version
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -118,6 +118,7 @@ def test_a_dead_kernel_and_a_timeout_have_their_own_status(write_notebook, tmp_p
             "unknown parameter 'nope'; this notebook knows: level, loud, seed, subject",
         ),
         ({"parameters": {"seed": 1.5}}, "seed: must be int"),
+        ({"parameters": {"level": "2"}}, "small.ipynb: level: must lie between 0 and 1; got 2"),
     ],
 )
 def test_wrong_parameters_run_nothing(write_notebook, tmp_path, given, message):

@@ -125,6 +125,14 @@ def test_references(publish, tmp_path, monkeypatch):
     assert bundle.resolve(root, ".").resolve() == first
 
 
+@pytest.mark.parametrize("lost", ["manifest.json", "report.json", "run.json"])
+def test_a_damaged_version_is_still_the_one_that_is_meant(publish, tmp_path, lost):
+    folder, _ = publish()
+    (folder / lost).unlink()
+    assert bundle.resolve(tmp_path / "reports", str(folder)) == folder
+    assert f"{lost}: is missing" in str(integrity.verify(folder)[0]) or lost == "run.json"
+
+
 @pytest.mark.parametrize(
     ("reference", "message"),
     [

@@ -107,3 +107,32 @@ def test_parameters_of_a_command_line():
             parse_parameters([wrong])
     with pytest.raises(UsageError, match="given twice"):
         parse_parameters(["a=1", "a=2"])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("level", "2", "level: must lie between 0 and 1; got 2"),
+        ("level", 0, "level: must lie between 0 and 1; got 0"),
+        ("level", 1.0, "level: must lie between 0 and 1; got 1"),
+        ("margin", -0.1, "margin: must lie between 0 and 1; got -0.1"),
+        ("seed", "-1", "seed: must be 0 or more; got -1"),
+    ],
+)
+def test_a_number_without_sense_is_refused(name, given, message):
+    with pytest.raises(ReportError) as caught:
+        checked({**DECLARED, "margin": 0.1}, {name: given})
+    assert str(caught.value) == message
+
+
+def test_a_default_without_sense_is_refused_too():
+    with pytest.raises(ReportError, match="level: must lie between 0 and 1"):
+        checked({"level": 80.0}, {})
+    assert checked({"level": "high"}, {"level": "low"}) == {"level": "low"}
+
+
+def test_the_store_is_not_offered_and_not_taken():
+    with pytest.raises(ReportError, match="this notebook knows: level, loud, seed, suite$"):
+        checked({**DECLARED, "store": "x"}, {"nope": 1})
+    with pytest.raises(ReportError, match="^store: is set by the build; say which store with --store$"):
+        checked({**DECLARED, "store": "x"}, {"store": "y"})

@@ -19,6 +19,8 @@ def main():
     if "FILE_LIMIT" in os.environ:
         limit = int(os.environ["FILE_LIMIT"])
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    if "OPEN_FILES" in os.environ:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(os.environ["OPEN_FILES"]),) * 2)
     try:
         if list((data / "runs").glob(f"{run_id}*")):
             plan = runner.resume_plan(data, run_id)

@@ -84,3 +84,29 @@ def test_citations_are_kept_where_they_were_expected(trial_of):
 def test_no_citation_is_known_where_none_was_expected(trial_of):
     trial, _, _ = trial_of(shell="echo see card-2")
     assert (trial.cited_cards, trial.cited_recipes) == (None, None)
+
+
+def test_what_infrastructure_took_is_tried_again_and_said(make_suite, case, go):
+    suite = make_suite(case("a", argv=["no-such-program-here"]), environment={"max_attempts": 3})
+    ran = go(suite)
+    (trial,) = ran.trials
+    missing = "the command 'no-such-program-here' was not found"
+    assert (trial.outcome, trial.attempt) == (Outcome.INFRASTRUCTURE, 3)
+    assert trial.reason == f"{missing}; 2 earlier attempt(s) lost to infrastructure: {missing}"
+    assert ran.result.records[0]["runtime"]["attempts"] == 3
+
+
+def test_the_last_attempt_counts(make_suite, case, go):
+    make = "sleep 0.3; printf '#!/bin/sh\\n' > new; chmod +x new; mv new tool"
+    suite = make_suite(
+        case("maker", shell=make), case("user", argv=["./tool"]), environment={"max_attempts": 20}
+    )
+    trial = next(t for t in go(suite, jobs=2).trials if t.case_id == "user")
+    assert (trial.outcome, trial.passed) == (Outcome.OK, True)
+    assert 1 < trial.attempt < 20
+    assert trial.reason.endswith("lost to infrastructure: the command './tool' was not found")
+
+
+def test_a_failure_of_the_subject_is_not_tried_again(make_suite, case, go):
+    (trial,) = go(make_suite(case("a", shell="exit 1"), environment={"max_attempts": 3})).trials
+    assert (trial.attempt, trial.passed, trial.reason) == (1, False, None)

@@ -1,10 +1,13 @@
 """What is wrong with a suite is said before anything runs, all of it at once."""
 
+import json
+
 import pytest
 
 from evalstats import runner
 from evalstats.errors import SuiteError
 from evalstats.runner import Options
+from evalstats.suite import load
 
 
 def faults(suite, **options):
@@ -48,6 +51,16 @@ def test_expectation_that_cannot_be_checked(make_suite, case, expectation, field
         ({"shell": "true", "env": ["A"]}, "env"),
         ({"shell": "true", "cwd": 1}, "cwd"),
         ({"shell": "true", "stdin": {}}, "stdin"),
+        ({"shell": "echo \0"}, "shell"),
+        ({"argv": ["echo", "a\0b"]}, "argv"),
+        ({"command": "a\0"}, "command"),
+        ({"command": "a", "args": ["\0"]}, "args"),
+        ({"shell": "true", "cwd": "\0"}, "cwd"),
+        ({"shell": "true", "stdin": "a\0b"}, "stdin"),
+        ({"shell": "true", "env": {"A": "\0"}}, "env"),
+        ({"shell": "true", "env": {"A\0": "x"}}, "env"),
+        ({"shell": "true", "env": {"A=B": "x"}}, "env"),
+        ({"shell": "true", "env": {"": "x"}}, "env"),
     ],
 )
 def test_inputs_that_are_no_command(make_suite, case, inputs, name):
@@ -78,3 +91,41 @@ def test_files_of_an_arm_are_inside_the_repository(make_suite, case):
         "/arms/skill-on/files/0": "is not a path inside the repository",
         "/arms/skill-on/files/1": "is missing",
     }
+
+
+def test_a_whole_suite_is_checked_as_a_run_would(make_suite, case):
+    good = make_suite(case("a", shell="true"), folder="good")
+    runner.check(good)
+    bad = make_suite(
+        case("a", {"type": "regex", "value": "("}, shell="echo \0"),
+        case("b", {"type": "json_path", "target": "a..b"}, shell="true"),
+        fixtures=[{"path": "gone.txt", "purpose": "test"}],
+        arms={"skill-off": {"inputs": {"stdin": 1}}},
+    )
+    bad.path.write_text(json.dumps(bad.document, indent=1), "utf-8")
+    bad = load(bad.path)
+    with pytest.raises(SuiteError) as caught:
+        runner.check(bad)
+    lines = bad.raw.decode().splitlines()
+    said = {problem.pointer: lines[problem.line - 1].strip() for problem in caught.value.problems}
+    assert said == {
+        "/fixtures/0/path": '"path": "gone.txt",',
+        "/cases/0/inputs/shell": '"shell": "echo \\u0000"',
+        "/cases/0/inputs/stdin": '"inputs": {',
+        "/cases/0/expectations/0/value": '"value": "("',
+        "/cases/1/inputs/stdin": '"inputs": {',
+        "/cases/1/expectations/0/target": '"target": "a..b"',
+    }
+
+
+@pytest.mark.parametrize(
+    "runtime, fine", [("shell", True), (None, True), ("static", False), ("claude", False)]
+)
+def test_a_runtime_is_one_that_the_suite_allows(make_suite, case, runtime, fine):
+    given = {} if runtime is None else {"runtime": runtime}
+    suite = make_suite(case("a", shell="true", **given), allowed_runtimes=["shell"])
+    if fine:
+        runner.plan(suite)
+    else:
+        what = f"case 'a': the runtime {runtime} is not among the suite's allowed_runtimes"
+        assert faults(suite) == {"/cases/0/runtime": what}

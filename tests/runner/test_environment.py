@@ -31,7 +31,7 @@ def test_nothing_is_inherited_but_the_allow_list(trial_of, monkeypatch):
     seen = variables(trial_of(shell="env")[1])
     own = {"EVALSTATS_RUN", "EVALSTATS_TRIAL", "EVALSTATS_SEED", "EVALSTATS_TRIAL_INDEX", "EVALSTATS_ARM"}
     shell = {"PWD", "SHLVL", "OLDPWD", "_"}
-    assert set(seen) <= {*environment.INHERITED, *environment._PRIVATE, *own, *shell}
+    assert set(seen) <= {*environment.INHERITED, *map(os.fsdecode, environment._PRIVATE), *own, *shell}
     assert (seen["TZ"], seen["PATH"]) == ("UTC", os.environ["PATH"])
 
 

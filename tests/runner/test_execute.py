@@ -1,8 +1,10 @@
 """Whole runs: events, signals, kills, full disks."""
 
+import gc
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from evalstats import runner
-from evalstats.errors import UsageError
+from evalstats.contract import Outcome
+from evalstats.errors import AdapterError, UsageError
 from evalstats.journal import journals, read_lines, read_trials
 from evalstats.runner import Options, events
 
@@ -23,10 +26,10 @@ DRIVER = Path(__file__).with_name("drive.py")
 class Driven:
     """A runner in a process of its own."""
 
-    def __init__(self, data, suite, *, jobs=2, trials=4, mode="skill-on", ignore_sigint=False, **env):
+    def __init__(self, data, suite, *, jobs=2, trials=4, mode="skill-on", ignored="", **env):
         command = [sys.executable, str(DRIVER), str(data), str(suite.path), "r", str(jobs), str(trials), mode]
-        if ignore_sigint:
-            command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
+        if ignored:
+            command = ["sh", "-c", f"trap '' {ignored}; exec \"$@\"", "sh", *command]
         env = {**os.environ, "PYTHONPATH": os.getcwd(), **env}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         self.lines = []
@@ -141,15 +144,17 @@ def test_an_error_of_the_listener_ends_the_run_and_its_processes(make_suite, cas
 
 
 def test_handlers_are_given_back(make_suite, case, go):
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    garbage = gc.get_threshold(), gc.get_freeze_count()
     go(make_suite(case("a", shell="true")))
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+    assert (gc.get_threshold(), gc.get_freeze_count()) == garbage
 
 
-@pytest.mark.parametrize("ignore_sigint", [False, True])
-def test_first_interrupt_drains(drive, make_suite, case, ignore_sigint):
+@pytest.mark.parametrize("ignored", ["", "INT"])
+def test_first_interrupt_drains(drive, make_suite, case, ignored):
     data, suite = drive.data, make_suite(case("a", shell="sleep 0.6"))
-    driven = drive(suite, trials=8, ignore_sigint=ignore_sigint).until("TrialStarted", 2)
+    driven = drive(suite, trials=8, ignored=ignored).until("TrialStarted", 2)
     driven.process.send_signal(signal.SIGINT)
     code, last = driven.end()
     assert (code, last) == (130, {"records": 0, "stopped_by": signal.SIGINT})
@@ -161,8 +166,12 @@ def test_first_interrupt_drains(drive, make_suite, case, ignore_sigint):
 
 @pytest.mark.parametrize(
     "answers",
-    [[(signal.SIGINT, "Draining"), (signal.SIGINT, "Killing")], [(signal.SIGTERM, "Killing")]],
-    ids=["twice", "term"],
+    [
+        [(signal.SIGINT, "Draining"), (signal.SIGINT, "Killing")],
+        [(signal.SIGTERM, "Killing")],
+        [(signal.SIGHUP, "Killing")],
+    ],
+    ids=["twice", "term", "hup"],
 )
 def test_second_interrupt_or_term_kills_and_records_nothing_half(
     drive, make_suite, case, nap, alive, answers
@@ -178,6 +187,57 @@ def test_second_interrupt_or_term_kills_and_records_nothing_half(
     assert keys(data, "r") == []
     assert not alive(nap)
     assert not (data / "runs/r/record.json").exists()
+    assert len(runner.resume_plan(data, "r").specs) == 4
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(drive, make_suite, case):
+    suite = make_suite(case("a", shell="sleep 0.3"))
+    driven = drive(suite, trials=2, ignored="HUP").until("TrialStarted")
+    driven.process.send_signal(signal.SIGHUP)
+    assert driven.end() == (0, {"records": 1, "stopped_by": None})
+
+
+def test_a_lost_terminal_does_not_keep_a_run_from_being_killed(make_suite, case, go, nap, alive):
+    def tell(event):
+        if isinstance(event, events.TrialStarted):
+            os.kill(os.getpid(), signal.SIGHUP)
+        if isinstance(event, events.Killing):
+            raise BrokenPipeError
+
+    ran = go(make_suite(case("a", shell=f"sleep {nap}")), on_event=tell)
+    assert (ran.trials, ran.result.stopped_by) == ([], signal.SIGHUP)
+    assert not alive(nap)
+
+
+def test_jobs_are_as_many_as_files_can_be_open(drive, make_suite, case):
+    suite = make_suite(case("a", shell="sleep 0.1; cat", stdin="in"))
+    driven = drive(suite, jobs=100, trials=60, OPEN_FILES="80")
+    assert driven.end() == (0, {"records": 1, "stopped_by": None})
+    assert Counter(line.get("event") for line in driven.lines)["FewerJobs"] == 1
+    assert {t.outcome for t in read_trials(drive.data / "runs/r")} == {Outcome.OK}
+    assert 1 <= json.loads((drive.data / "runs/r/manifest.json").read_text())["jobs"] <= 7
+
+
+def test_no_room_for_a_trial_is_no_outcome_of_it(make_suite, case, go, tmp_path, nap, alive):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    seen = 0
+
+    def exhaust(event):
+        nonlocal seen
+        seen += isinstance(event, events.TrialStarted)
+        if seen == 3:  # two trials are running, and no file can be opened any more
+            opened = max(map(int, os.listdir("/proc/self/fd")))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (opened, limits[1]))
+
+    suite = make_suite(case("a", shell=f"sleep {nap}"))
+    try:
+        with pytest.raises(AdapterError, match="no room for another trial: Too many open files"):
+            go(suite, trials=5, jobs=3, run_id="r", on_event=exhaust)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert not alive(nap)
+    assert keys(tmp_path / "data", "r") == []
+    assert len(runner.resume_plan(tmp_path / "data", "r").specs) == 5
 
 
 def test_signals_are_heard_among_cases_that_start_nothing(drive, make_suite, case):

@@ -299,3 +299,11 @@ def test_details_never_quote_the_output(look):
     for kind in ExpectationType:
         _, detail = look(kind, stdout=secret, stderr=secret, value="x", target="$.a", threshold=1.0)
         assert "hush" not in detail
+
+
+@pytest.mark.parametrize("target", ["stdout.field", "stdout.deep.list[1]"])
+def test_stdout_is_the_root_of_its_json(trial_of, target):
+    wanted = {"type": "json_path", "target": target, "value": 3}
+    least = {"type": "score_at_least", "target": target, "threshold": 3}
+    trial, _, _ = trial_of(wanted, least, argv=["echo", '{"field": 3, "deep": {"list": [1, 3]}}'])
+    assert [e.passed for e in trial.expectations] == [True, True]

@@ -10,6 +10,7 @@ import pytest
 
 from evalstats import contract, runner
 from evalstats import suite as suites
+from evalstats.artifacts import Artifacts
 from evalstats.errors import JournalError, UsageError
 from evalstats.journal import journals, read_trials
 from evalstats.runner import Options, events, manifests
@@ -50,6 +51,12 @@ def test_manifest_holds_the_plan_and_the_circumstances(make_suite, case, go, tmp
     wanted |= {"registry_version": "v7", "model": None, "judge_model": None, "is_mock": False, "git": None}
     assert {name: manifest[name] for name in wanted} == wanted
     assert manifest["runtime"]["name"] == "shell" and manifest["runtime"]["timeout_seconds"] == 60
+    assert manifest["places"] == {
+        "suite": "../repo/evals/tiny/suite.json",
+        "root": "../repo",
+        "absolute": {"suite": str(suite.path), "root": str(tmp_path / "repo")},
+    }
+    del manifest["places"]["absolute"]
     assert str(tmp_path) not in json.dumps(manifest)
 
 
@@ -179,9 +186,110 @@ def test_resume_clears_what_a_dead_runner_left(make_suite, case, go, data, nap):
     assert not (data / "runs/r/t").exists()
 
 
-def test_the_folder_of_a_private_suite_is_private(make_suite, case, go, data):
-    go(make_suite(case("a", shell="true"), visibility="private_holdout"), run_id="r")
-    assert stat.S_IMODE((data / "runs/r").stat().st_mode) == 0o700
+def test_the_run_of_a_private_suite_is_its_owners_alone(make_suite, case, data):
+    suite = make_suite(case("a", shell="echo out; umask; touch made"), visibility="private_holdout")
+    plan = runner.plan(suite, Options(run_id="r", mode="both", role="evaluator"))
+    before = os.umask(0o022)
+    try:
+        runner.run(plan, data=data)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    for run in plan.runs:
+        folder = data / "runs" / run.run_id
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        assert {"manifest.json", "suite.json", "record.json"} < {path.name for path in files}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+        folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
+        (trial,) = read_trials(folder)
+        assert Artifacts(folder / "artifacts").get(trial.artifacts["stdout"]) == b"out\n0022\n"
+    assert not (data / "artifacts").exists()
+    assert stat.S_IMODE((data / "runs").stat().st_mode) == 0o755
+    assert stat.S_IMODE((suite.folder / "made").stat().st_mode) == 0o644  # trials keep the umask we came with
+
+
+def test_a_private_suite_is_read_by_evaluators_alone(make_suite, case, data):
+    suite = make_suite(case("a", shell="true"), visibility="private_holdout")
+    words = "a private holdout is read only with --role evaluator"
+    for role in (None, "author"):
+        with pytest.raises(UsageError, match=words):
+            runner.plan(suite, Options(run_id="r", role=role))
+    runner.run(runner.plan(suite, Options(run_id="r", role="evaluator")), data=data)
+    with pytest.raises(UsageError, match=words):
+        runner.resume_plan(data, "r")
+    assert runner.resume_plan(data, "r", role="evaluator").specs == ()
+
+
+@pytest.mark.parametrize("left", ["nothing", "half a manifest", "a torn manifest", "an empty journal"])
+def test_a_run_that_never_began_does_not_keep_its_id(make_suite, case, go, data, left):
+    folder = data / "runs/r"
+    folder.mkdir(parents=True)
+    if left == "half a manifest":
+        (folder / "suite.json").write_text("{}")
+        (folder / ".manifest.json.1.tmp").write_text('{"run_')
+    elif left == "a torn manifest":
+        (folder / "manifest.json").write_text('{"run_')
+    elif left == "an empty journal":
+        (folder / "journal").mkdir()
+        (folder / "journal/host-1-1.jsonl").touch()
+    ran = go(make_suite(case("a", shell="true")), run_id="r")
+    assert [t.passed for t in ran.trials] == [True]
+    assert (folder / "suite.json").read_bytes() == ran.plan.suite.raw
+    assert not list(folder.glob(".*"))
+    assert runner.resume_plan(data, "r").specs == ()
+
+
+def test_trials_without_a_manifest_are_not_taken_over(make_suite, case, go, data):
+    go(make_suite(case("a", shell="true")), run_id="r")
+    (data / "runs/r/manifest.json").unlink()
+    with pytest.raises(UsageError, match="holds trials, but no manifest .* use another --run-id"):
+        go(make_suite(case("a", shell="true")), run_id="r")
+
+
+def test_resume_where_one_arm_has_no_manifest_yet(make_suite, case, go, data):
+    go(make_suite(case("a", shell="true")), run_id="r", mode="both")
+    for path in (data / "runs/r-skill-off").rglob("*.json*"):
+        path.unlink()
+    plan, result = resume(data, "r")
+    assert [spec.run_id for spec in plan.specs] == ["r-skill-off"]
+    assert len(result.records) == 2
+
+
+def test_resume_when_the_data_folder_is_a_link(make_suite, case, go, data, tmp_path):
+    (tmp_path / "far/away/disk").mkdir(parents=True)
+    data.symlink_to(tmp_path / "far/away/disk")
+    suite = make_suite(case("a", shell="true"))
+    go(suite, run_id="r")
+    for place in (data, tmp_path / "far/away/disk"):
+        assert runner.resume_plan(place, "r").suite.path.resolve() == suite.path
+
+
+def test_resume_when_the_data_folder_alone_was_moved(make_suite, case, go, data, tmp_path):
+    suite = make_suite(case("a", shell="true"))
+    go(suite, run_id="r")
+    (tmp_path / "far/away").mkdir(parents=True)
+    data.rename(tmp_path / "far/away/data")
+    assert runner.resume_plan(tmp_path / "far/away/data", "r").suite.path == suite.path
+
+
+@pytest.mark.parametrize(
+    "change, field, words",
+    [
+        (lambda m: {"run_id": "x"}, None, "is a required property"),
+        (lambda m: {**m, "cases": "a"}, "/cases", "is not of type"),
+        (lambda m: {**m, "trials_per_case": 0}, "/trials_per_case", "minimum"),
+        (lambda m: {**m, "places": {"root": "."}}, "/places", '"suite" is a required property'),
+        (lambda m: {**m, "suite": {**m["suite"], "hashes": {}}}, "/suite/hashes", '"scoring" is a required'),
+    ],
+)
+def test_resume_names_what_is_wrong_with_a_manifest(make_suite, case, go, data, change, field, words):
+    go(make_suite(case("a", shell="true")), run_id="r")
+    path = data / "runs/r/manifest.json"
+    path.write_text(json.dumps(change(manifest_of(data, "r"))))
+    with pytest.raises(JournalError, match=words) as caught:
+        runner.resume_plan(data, "r")
+    assert (caught.value.path, caught.value.field) == (path, field)
 
 
 def test_an_unwritable_place_is_said_in_one_line(make_suite, case, tmp_path):

@@ -136,11 +136,6 @@ def test_as_much_as_the_cap_is_not_too_much(trial_of):
             "no-working-directory",
         ),
         ({"argv": ["/"]}, "the command could not be started: Permission denied", "not-started"),
-        (
-            {"argv": ["echo", "a\0b"]},
-            "the command could not be started: its text is not fit for a command line",
-            "not-started",
-        ),
     ],
 )
 def test_what_cannot_start_is_not_the_subjects_fault(trial_of, inputs, reason, error_class):
@@ -184,7 +179,7 @@ def test_starting_in_threads_changes_nothing(busy, make_suite, case, go, nap, al
 @pytest.mark.parametrize("slow", [-1.0, 1.0])
 def test_cancelling_at_any_moment_leaves_nothing(tmp_path, monkeypatch, nap, alive, turns, slow):
     monkeypatch.setattr(process, "SLOW_START_SECONDS", slow)
-    env = {"PATH": os.environ["PATH"], "EVALSTATS_TRIAL": "m"}
+    env = {b"PATH": os.environb[b"PATH"], b"EVALSTATS_TRIAL": b"m"}
     command = process.Command(
         argv=("sleep", nap), cwd=".", env=env, scratch=str(tmp_path), mark="m", timeout_s=60.0
     )

@@ -44,7 +44,7 @@ def test_environment_says_what_was_in_effect(make_suite, case, go):
         "scrubbed_env_prefixes": ["AGENTOPS_RPI_RUNTIME", "OPENAI_"],
         "isolated_home": True,
         "isolated_codex_home": True,
-        "network_access": "allowed",
+        "network_access": "unrestricted",
         "isolation": {"processes": ["subreaper"], "network": "none", "files": "none"},
     }
 
@@ -63,6 +63,13 @@ def test_an_infrastructure_failure_has_no_verdict(make_suite, case, go):
     assert (record["status"], record["aggregate_score"]) == ("error", None)
     assert "verdict" not in record
     assert record["trials"] == {"planned": 1, "recorded": 1, "usable": 0, "unusable": {"infrastructure": 1}}
+
+
+def test_a_record_says_what_infrastructure_took(make_suite, case, go):
+    suite = make_suite(case("a", shell="true"), case("b", argv=["no-such-program-here"]))
+    (record,) = go(suite, trials=3).result.records
+    assert record["notes"] == ["3 of 6 trials lost to infrastructure"]
+    contract.validate(json.loads(json.dumps(record)), "eval-run.v1")
 
 
 def test_an_unscored_run_is_inconclusive(make_suite, case, go):
