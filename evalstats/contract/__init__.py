@@ -21,8 +21,10 @@ from evalstats.contract.documents import (
 from evalstats.contract.json_text import (
     MAX_DEPTH,
     MAX_INTEGER,
+    parse_bytes,
     parse_json,
     pointer_lines,
+    read_bytes,
     read_json,
     with_lines,
 )
@@ -60,9 +62,11 @@ __all__ = [
     "canonical_digest",
     "digest",
     "packaged",
+    "parse_bytes",
     "parse_json",
     "pointer_lines",
     "problems",
+    "read_bytes",
     "read_json",
     "readable",
     "schema",

@@ -36,10 +36,19 @@ def escape(part: str | int) -> str:
 
 def read_json(path: Path) -> tuple[Any, str]:
     """Return the document in ``path`` and its text. Raises DocumentError naming file and line."""
+    return parse_bytes(read_bytes(path), path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what ``path`` holds. Raises DocumentError."""
     try:
-        raw = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise DocumentError(path, [Problem("", f"cannot be read: {error.strerror or error}")]) from None
+
+
+def parse_bytes(raw: bytes, path: Path) -> tuple[Any, str]:
+    """Return the document in the bytes of ``path`` and its text, for who must also hash them."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

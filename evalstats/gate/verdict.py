@@ -61,13 +61,14 @@ def read_policy(path: Path) -> dict[str, Any]:
 
 
 def _policy_and_digest(path: Path) -> tuple[dict[str, Any], str]:
-    document, text = contract.read_json(path)
+    raw = contract.read_bytes(path)
+    document, text = contract.parse_bytes(raw, path)
     found = contract.problems(document, "policy.v1")
     if not found and document["history"]["window"] < document["history"]["minimum"]:
         found = [Problem("/history/window", "a window below the minimum can never be gated; widen it")]
     if found:
         raise SuiteError(path, contract.with_lines(found, text))
-    return dict(document), contract.digest(text.encode())
+    return dict(document), contract.digest(raw)
 
 
 def decide(report: dict[str, Any], policy: dict[str, Any], *, reruns: int = 1) -> GateResult:
@@ -131,7 +132,7 @@ def _point_refusals(point: Point, report: dict[str, Any], policy: dict[str, Any]
             point.infrastructure_rate > limit
         ),
         NO_VALUE: point.value is None,
-        f"{point.n_cases} of its {cases} cases have a score": point.n_cases < cases,
+        f"it has a score for {point.n_cases} of {cases} cases": point.n_cases < cases,
     }
     return [f"{point.group_id}: {reason}" for reason, refused in checks.items() if refused]
 

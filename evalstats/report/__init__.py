@@ -22,6 +22,7 @@ Outside::
 :func:`list_reports`      every version there is
 :func:`latest`            the newest good version of a report
 :func:`resolve`           the version that a reference names
+:func:`read_report`       the report.json of a version
 :func:`parse_parameters`  ``NAME=VALUE`` texts of a command line
 ========================  ========================================================================
 
@@ -33,40 +34,8 @@ imported before it is used, so importing this room is cheap.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from evalstats.report import charts, wording
-    from evalstats.report.builder import BuiltReport, build
-    from evalstats.report.bundle import Version, latest, list_reports, resolve
-    from evalstats.report.draft import Draft
-    from evalstats.report.inputs import case_runs, facts
-    from evalstats.report.integrity import Finding, verify
-    from evalstats.report.kernel import Limits
-    from evalstats.report.parameters import parse_parameters
-    from evalstats.report.tables import Column, Table
-
-__all__ = [
-    "BuiltReport",
-    "Column",
-    "Draft",
-    "Finding",
-    "Limits",
-    "Table",
-    "Version",
-    "build",
-    "case_runs",
-    "charts",
-    "facts",
-    "latest",
-    "list_reports",
-    "parse_parameters",
-    "resolve",
-    "verify",
-    "wording",
-]
-
-_ROOMS = ("charts", "wording")
 _HOMES = {
     "BuiltReport": "builder",
     "Column": "tables",
@@ -77,21 +46,23 @@ _HOMES = {
     "Version": "bundle",
     "build": "builder",
     "case_runs": "inputs",
+    "charts": "",  # a module itself
     "facts": "inputs",
     "latest": "bundle",
     "list_reports": "bundle",
     "parse_parameters": "parameters",
+    "read_report": "bundle",
     "resolve": "bundle",
     "verify": "integrity",
+    "wording": "",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name, importing its module when it is first asked for."""
-    if name in _ROOMS:
-        return importlib.import_module(f"evalstats.report.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"evalstats.report.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    module = importlib.import_module(f"evalstats.report.{_HOMES[name] or name}")
+    globals()[name] = getattr(module, name) if _HOMES[name] else module
+    return globals()[name]

@@ -78,17 +78,16 @@ def resolve(root: Path, reference: str) -> Path:
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """Return the report.json of a version. Raises ReportError where there is none, DocumentError where it is damaged."""
+    """Return the report.json of a version. Raises ReportError where there is none, DocumentError if damaged."""
     path = folder / REPORT
     if not path.is_file():
         raise ReportError(f"no {REPORT} here; give a report version", path=folder)
-    return parse_report(path.read_bytes(), path)
+    return parse_report(contract.read_bytes(path), path)
 
 
 def parse_report(raw: bytes, path: Path) -> dict[str, Any]:
     """Return the valid report that the bytes of ``path`` hold. Raises DocumentError."""
-    text = raw.decode("utf-8", "surrogateescape")
-    document = contract.parse_json(text, path)
+    document, text = contract.parse_bytes(raw, path)
     contract.validate(document, "report.v1", path=path, text=text)
     return dict(document)
 

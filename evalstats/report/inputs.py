@@ -27,9 +27,17 @@ def find_store(place: str) -> Path:
 
 
 def case_runs(store: str, suite: str) -> pd.DataFrame:
-    """Return one row per run and case of ``suite``: the table every estimate starts from."""
+    """Return one row per run and case of ``suite``: the table every estimate starts from.
+
+    Raises UsageError when no run of the suite has recorded a trial.
+    """
     with warehouse.open(find_store(store), read_only=True) as opened:
-        return opened.case_runs(suite)
+        found = opened.case_runs(suite)
+    if found.empty:
+        raise UsageError(
+            f"no run of {suite} has recorded a trial; wait for one, or run it again", field="suite"
+        )
+    return found
 
 
 def facts(runs: pd.DataFrame) -> dict[str, Any]:

@@ -79,7 +79,10 @@ def checked(defaults: Mapping[str, Scalar], given: Mapping[str, Any]) -> dict[st
     if unknown:
         known = ", ".join(sorted(set(defaults) - {STORE})) or "none"
         raise ReportError(f"unknown parameter {unknown[0]!r}; this notebook knows: {known}")
-    return {name: _in_range(name, _as_declared(name, given.get(name, d), d)) for name, d in sorted(defaults.items())}
+    return {
+        name: _in_range(name, _as_declared(name, given.get(name, d), d))
+        for name, d in sorted(defaults.items())
+    }
 
 
 def _as_declared(name: str, value: Any, default: Scalar) -> Scalar:

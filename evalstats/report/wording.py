@@ -187,8 +187,8 @@ def case_text(cases: pd.DataFrame) -> list[str]:
     scores, flips = by_case["pass_rate"].agg(["min", "max"]), by_case["verdict_flips"].max().dropna()
     floor, ceiling = int((scores["max"] == 0).sum()), int((scores["min"] == 1).sum())
     settled = (
-        f"Of {tables.some(len(scores), 'case')}, {ceiling} always passed and {floor} never passed in any arm: such cases"
-        " cannot move, and carry no information about a change."
+        f"Of {tables.some(len(scores), 'case')}, {ceiling} always passed and {floor} never passed in any arm: such"
+        " cases cannot move, and carry no information about a change."
     )
     if flips.empty:
         return [f"{settled} Whether a case changes from run to run cannot be told from one run."]

@@ -75,21 +75,12 @@ async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
     """
     most, earlier = place.plan.suite.environment.get("max_attempts", 1), list[str]()
     while True:
-        trial = await _attempted(spec, place, earlier)
-        if trial.outcome is not Outcome.INFRASTRUCTURE or trial.attempt >= most:
-            return trial
-        earlier.append(str(trial.reason))
+        started_at = timestamp()
+        facts = await _attempted(spec, place)
+        if facts["outcome"] is not Outcome.INFRASTRUCTURE or len(earlier) + 1 >= most:
+            break
+        earlier.append(facts["reason"])
         await asyncio.sleep(RETRY_SECONDS)
-
-
-async def _attempted(spec: TrialSpec, place: Workplace, earlier: list[str]) -> Trial:
-    started_at = timestamp()
-    try:
-        facts = await _facts(spec, place)
-    except OSError as error:
-        if limits.is_exhausted(error):
-            raise limits.exhausted(error) from None
-        raise
     if earlier:
         lost = (
             f"{len(earlier)} earlier attempt(s) lost to infrastructure: {'; '.join(dict.fromkeys(earlier))}"
@@ -107,6 +98,15 @@ async def _attempted(spec: TrialSpec, place: Workplace, earlier: list[str]) -> T
         started_at=started_at,
         **facts,
     )
+
+
+async def _attempted(spec: TrialSpec, place: Workplace) -> dict[str, Any]:
+    try:
+        return await _facts(spec, place)
+    except OSError as error:
+        if limits.is_exhausted(error):
+            raise limits.exhausted(error) from None
+        raise
 
 
 async def _facts(spec: TrialSpec, place: Workplace) -> dict[str, Any]:

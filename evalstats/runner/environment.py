@@ -122,6 +122,9 @@ class Scratch:
 
     def open(self, folder: str) -> None:
         """Make ``folder`` with its private folders, all empty."""
+        if folder in self._untouched:  # by an earlier attempt at the same trial
+            self._untouched.remove(folder)
+            return
         if self._untouched:
             os.rename(self._untouched.pop(), folder)
             return

@@ -146,11 +146,11 @@ def _listed(children: int) -> list[int]:
 
 def _reaped(pid: int) -> bool:
     """Reap an adopted child that has died. One in our own session may belong to other code: left alone."""
-    state, _, session = _stat(pid)
-    if state != b"Z":
-        return False
-    if session != os.getsid(0):
-        with contextlib.suppress(ChildProcessError):
+    # Nothing is opened for it: this must also be possible when no file can be opened any more.
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return False
+        if os.getsid(pid) != os.getsid(0):
             os.waitpid(pid, os.WNOHANG)
     return True
 
@@ -172,16 +172,11 @@ def _carries(pid: int, mark: str, *, looks: int = 1) -> bool:
 
 
 def _group(pid: int) -> int:
-    return _stat(pid)[1]
-
-
-def _stat(pid: int) -> tuple[bytes, int, int]:
-    """Return state, process group and session; a process that is gone counts as a zombie of no group."""
+    """Return the process group; 0 for a process that is gone."""
     try:
-        fields = _stat_fields(pid)
-    except OSError:
-        return b"Z", 0, os.getsid(0)
-    return fields[0], int(fields[2]), int(fields[3])
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 def _started(pid: int) -> int:

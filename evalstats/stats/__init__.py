@@ -5,7 +5,8 @@ How high is it?
       with a prior -> `jeffreys`, `beta_posterior`
     - pass rate, several trials a case -> `pass_rate` chooses between `case_mean`, `beta_binomial_grid` and
       `wilson_effective`; the whole posterior -> `beta_binomial_posterior`
-    - mean score of cases, clustered or not -> `case_mean`
+    - mean of graded scores, clustered or not -> `mean_score`; of scores in any unit -> `case_mean`;
+      of many, without a seed -> `saddlepoint_mean`
     - at least one of k attempts, or all of them -> `pass_at_k`, `pass_hat_k`
     - any function of means -> `bootstrap`; its draws -> `resampled_means`; of a further run -> `two_level_means`
     - the middle half of the trials, the whole distribution -> `iqm`, `performance_profile`
@@ -17,6 +18,13 @@ Is A better than B?
     - on different cases -> `newcombe`; several groups at once -> `anova_one_way`
     - trial by trial -> `probability_of_improvement`
     - is it as good, or not worse by a margin? -> `tost`, `non_inferiority`
+
+How much of the headroom does A take?
+    - lift, over cases or expectations -> `lift` chooses between `lift_smoothed` and `lift_saddlepoint`; in
+      closed form -> `lift_delta_log`, `lift_fieller`; any ratio of means -> `saddlepoint_ratio`
+    - by kind of prompt -> `archetype_differences`; enough prompts for a lift -> `archetype_lifts`; of a typical
+      archetype -> `macro_lift`
+    - what the older rule reads -> `lift_of_medians`
 
 Which of several groups differ?
     - flags that must not be false -> `holm`; for exploring -> `benjamini_hochberg`
@@ -74,8 +82,11 @@ from evalstats.stats.accuracy import Confusion, rogan_gladen
 from evalstats.stats.agreement import fleiss_kappa, flip_rate, krippendorff_alpha
 from evalstats.stats.allocation import Allocation, Costs, Plan, best_allocation, cheapest_plan
 from evalstats.stats.anova import TwoWay, anova_one_way, rater_icc
+from evalstats.stats.archetypes import archetype_differences, archetype_lifts, macro_lift
 from evalstats.stats.attempts import pass_at_k, pass_hat_k
 from evalstats.stats.bands import confidence_band, prediction_band, tolerance_band
+from evalstats.stats.beta_binomial import BetaBinomialPosterior, beta_binomial_posterior
+from evalstats.stats.bounded_means import mean_score
 from evalstats.stats.change_points import ChangePoint, e_divisive
 from evalstats.stats.chart_limits import false_alarm_probability, simulated_limit
 from evalstats.stats.components import Components, case_correlation, variance_components
@@ -88,6 +99,8 @@ from evalstats.stats.families import benjamini_hochberg, group_means, holm, shru
 from evalstats.stats.judge_bias import bias_by_arm, self_preference
 from evalstats.stats.judges import Repeats, judge_noise, judge_share, repeats_needed
 from evalstats.stats.legacy import LegacyDecision, legacy_gate, legacy_operating_characteristic
+from evalstats.stats.lift_intervals import lift_delta_log, lift_fieller, lift_saddlepoint
+from evalstats.stats.lifts import lift, lift_of_medians, lift_smoothed
 from evalstats.stats.means import case_mean, design_effect, icc
 from evalstats.stats.mixed_models import mixed_model
 from evalstats.stats.noise_floors import difference_floor, flipped_lift, lift_floor
@@ -112,17 +125,12 @@ from evalstats.stats.readiness import (
     gate_readiness,
     largest_ready_spread,
 )
-from evalstats.stats.repeated_trials import (
-    BetaBinomialPosterior,
-    beta_binomial_grid,
-    beta_binomial_posterior,
-    pass_rate,
-    wilson_effective,
-)
+from evalstats.stats.repeated_trials import beta_binomial_grid, pass_rate, wilson_effective
 from evalstats.stats.resampling import bootstrap, resampled_means, two_level_means
 from evalstats.stats.results import Estimate, Test
 from evalstats.stats.robust import CaseTrials, iqm, performance_profile, probability_of_improvement
 from evalstats.stats.run_lengths import cusum_run_length, ewma_run_length, shewhart_run_length
+from evalstats.stats.saddlepoint import saddlepoint_mean, saddlepoint_ratio
 from evalstats.stats.sequential import confidence_sequence, e_process_test, shiryaev_roberts
 from evalstats.stats.smoothed_bootstrap import dp25
 from evalstats.stats.trial_noise import WithinCases, model_band, variance_ratio
@@ -160,6 +168,8 @@ __all__ = [
     "WithinCases",
     "World",
     "anova_one_way",
+    "archetype_differences",
+    "archetype_lifts",
     "benjamini_hochberg",
     "best_allocation",
     "beta_binomial_grid",
@@ -207,8 +217,16 @@ __all__ = [
     "largest_ready_spread",
     "legacy_gate",
     "legacy_operating_characteristic",
+    "lift",
+    "lift_delta_log",
+    "lift_fieller",
     "lift_floor",
+    "lift_of_medians",
+    "lift_saddlepoint",
+    "lift_smoothed",
+    "macro_lift",
     "mcnemar_exact",
+    "mean_score",
     "mixed_model",
     "model_band",
     "n_required",
@@ -229,6 +247,8 @@ __all__ = [
     "repeats_needed",
     "resampled_means",
     "rogan_gladen",
+    "saddlepoint_mean",
+    "saddlepoint_ratio",
     "self_preference",
     "shewhart",
     "shewhart_run_length",

@@ -22,7 +22,7 @@ import numpy as np
 from evalstats.stats.results import Estimate, FloatArray, Test, check_choice, check_level
 from evalstats.stats.worlds import Sample, World, draw
 
-Target: TypeAlias = Literal["mean", "difference", "next run", "long-run mean"]
+Target: TypeAlias = Literal["mean", "difference", "lift", "next run", "long-run mean"]
 Result: TypeAlias = Estimate | Test
 
 
@@ -102,9 +102,9 @@ def diagnose(
         Source of the draws; the same state gives the same diagnosis.
     reps : int
         Number of draws.
-    target : {"mean", "difference", "next run", "long-run mean"}
-        Which truth the interval is held against: the candidate's mean over all cases, the difference of the
-        arms over all cases, the next run of these cases, the mean of all runs of these cases.
+    target : {"mean", "difference", "lift", "next run", "long-run mean"}
+        Which truth the interval is held against: the candidate's mean over all cases, the difference or lift
+        of the arms over all cases, the next run of these cases, the mean of all runs of these cases.
     level : float
         For a test only: a p-value up to 1 - level counts as rejection. An interval brings its own.
 

@@ -20,7 +20,7 @@ References
 """
 
 from dataclasses import replace
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,9 +106,8 @@ def lift(
             method="none",
         )
     fewest = min(failures.candidate.sum(), failures.baseline.sum())
-    if units >= MANY_UNITS and fewest >= MANY_FAILURES:
-        found = lift_saddlepoint(pairs, weights=weights, level=level)
-    else:
+    found = lift_saddlepoint(pairs, weights=weights, level=level)
+    if units < MANY_UNITS or fewest < MANY_FAILURES or isnan(found.conf_low):
         found = lift_smoothed(pairs, rng=rng, weights=weights, reps=reps, level=level)
     left_out = f"{pairs.unmatched} unmatched cases left out"
     return replace(

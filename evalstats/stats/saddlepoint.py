@@ -42,7 +42,7 @@ STRIDE = 4.0  # how many times farther from 0 one Newton step may go: beyond, ex
 CLOSE = 1e-11  # in standard errors: where the saddlepoint counts as found
 BOUND_CLOSE = 1e-8  # and where a bound does
 NEVER = 1e-3  # chance of an undefined resample that is let pass
-NEAR_CENTRE = 1e-2  # standard errors from the centre within which the two large terms cancel too much
+NEAR_CENTRE = 3e-3  # standard errors from the centre within which the two large terms cancel too much
 
 
 def saddlepoint_mean(
@@ -248,6 +248,8 @@ def ratio_bounds(sums: FloatArray, level: float) -> tuple[float, float, float]:
 
     tails = (1 - level) / 2, (1 + level) / 2
     low, high = (quantile(tail_at, tail, (ratio, spread)) for tail in tails)
+    if bottom.all():  # a root may lie a rounding error outside what resamples can reach
+        low, high = max(low, float((top / bottom).min())), min(high, float((top / bottom).max()))
     return spread, low, high
 
 

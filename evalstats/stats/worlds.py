@@ -118,6 +118,7 @@ def draw(world: World, rng: np.random.Generator) -> Sample:
         truths={
             "mean": world.mean + world.effect,
             "difference": world.effect,
+            "lift": world.effect / (1 - world.mean),
             "next run": float(run_means[-1]),
             "long-run mean": float(rates.mean()),
         },

@@ -121,7 +121,7 @@ def refused(result, *reasons):
     [
         ({"is_mock": True}, "run-11: it is a mock run"),
         ({"infrastructure": 6}, "run-11: 20% of its trials failed for infrastructure (limit 10%)"),
-        ({"n_cases": 9}, "run-11: 9 of its 10 cases have a score"),
+        ({"n_cases": 9}, "run-11: it has a score for 9 of 10 cases"),
     ],
 )
 def test_a_run_that_proves_nothing_is_refused(decide, unusual, reason):
@@ -209,7 +209,7 @@ def test_every_reason_is_given_at_once(decide):
         "run-04: it is a mock run",
         "run-04: 100% of its trials failed for infrastructure (limit 10%)",
         "run-04: an arm is missing, has no usable trial or, for lift, leaves no headroom",
-        "run-04: 1 of its 10 cases have a score",
+        "run-04: it has a score for 1 of 10 cases",
         "the history holds 3 run(s) of the same identity, the policy asks for 8",
     )
 
@@ -220,7 +220,7 @@ def test_a_night_that_infrastructure_took_leaves_the_history_as_it_is(decide):
         result,
         "run-11: 100% of its trials failed for infrastructure (limit 10%)",
         "run-11: an arm is missing, has no usable trial or, for lift, leaves no headroom",
-        "run-11: 0 of its 10 cases have a score",
+        "run-11: it has a score for 0 of 10 cases",
     )
     assert len(result.history) == 10
 
@@ -295,7 +295,7 @@ def published(tmp_path, make_run, make_report, make_policy):
     manifest = bundle.seal({"status": "ok"}, files)
     version, _ = bundle.publish(tmp_path / "reports/variance_bands/door", manifest, files, {})
     policy = tmp_path / "policy.json"
-    policy.write_text(json.dumps(make_policy()))
+    policy.write_text(json.dumps(make_policy()), "utf-8-sig")
     return tmp_path / "reports", version, policy
 
 

@@ -269,33 +269,40 @@ draft.save()""",
 }
 
 
+def save_notebook(folder, name="small", /, **cells) -> Path:
+    """Write a notebook of the cells given in place of the usual ones."""
+    sources = {key: source for key, source in {**CELLS, **cells}.items() if source is not None}
+    path = folder / f"{name}.ipynb"
+    document = {
+        "cells": [
+            {
+                "cell_type": "code",
+                "id": key,
+                "metadata": {"tags": ["parameters"]} if key == "parameters" else {},
+                "execution_count": None,
+                "outputs": [],
+                "source": source,
+            }
+            for key, source in sources.items()
+        ],
+        "metadata": {},  # says nothing of a kernel: the build brings its own
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def save_notebook_in():
+    """Return a function that writes a notebook into a folder: folder, name, cells."""
+    return save_notebook
+
+
 @pytest.fixture
 def write_notebook(tmp_path):
     """Return a function that writes a notebook of the cells given in place of the usual ones."""
-
-    def write(name="small", **cells) -> Path:
-        sources = {key: source for key, source in {**CELLS, **cells}.items() if source is not None}
-        path = tmp_path / f"{name}.ipynb"
-        document = {
-            "cells": [
-                {
-                    "cell_type": "code",
-                    "id": key,
-                    "metadata": {"tags": ["parameters"]} if key == "parameters" else {},
-                    "execution_count": None,
-                    "outputs": [],
-                    "source": source,
-                }
-                for key, source in sources.items()
-            ],
-            "metadata": {},  # says nothing of a kernel: the build brings its own
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-        path.write_text(json.dumps(document), "utf-8")
-        return path
-
-    return write
+    return lambda name="small", **cells: save_notebook(tmp_path, name, **cells)
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 import json
 import os
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from evalstats import report, store
 from evalstats.errors import ReportError
+from evalstats.report import builder
 from evalstats.report.kernel import Limits
 
 PRINTS = "values = [seed, seed + 1]\nprint('from the notebook', level)\nprint(object())"
@@ -53,7 +56,7 @@ def test_a_notebook_becomes_a_version_byte_for_byte(write_notebook, tmp_path, re
     assert str(tmp_path).encode() not in b"".join(data for data in two.values())
 
     again = report.build(notebook, reports=tmp_path / "one", parameters={"seed": 9})
-    assert again.unchanged and again.path == first.path
+    assert again.unchanged and again.path == first.path and not first.unchanged
     assert len(report.list_reports(tmp_path / "one")) == 1
 
     manifest = json.loads(one["manifest.json"])
@@ -64,50 +67,62 @@ def test_a_notebook_becomes_a_version_byte_for_byte(write_notebook, tmp_path, re
         and manifest["packages"]["altair"].startswith("6.")
     )
     assert b"The seed is 9." in one["report.html"]
-    assert set(again.as_record()) == {"path", "version", "content_hash", "status", "unchanged"}
+    assert set(first.as_record()) == {"path", "version", "content_hash", "status", "unchanged"}
 
 
-def test_a_failed_cell_is_kept_and_never_the_latest(write_notebook, tmp_path):
-    notebook = write_notebook(
-        work="def deep():\n    raise RuntimeError('<b>the\\nreason')\ndeep()", save=None
-    )
-    with pytest.raises(
-        ReportError, match=r"small.ipynb: failed: cell 3: RuntimeError: reason; see .*/report.html$"
-    ):
-        report.build(notebook, reports=tmp_path / "reports", subject="demo")
-    (version,) = report.list_reports(tmp_path / "reports")
-    assert version.status == "failed" and version.version.startswith("0001-failed-")
-    assert report.verify(version.path) == []
-    page = (version.path / "report.html").read_text()
-    assert (
-        "&lt;b&gt;the" in page and "in deep()" in page and str(tmp_path) not in page and "/tmp/" not in page
-    )
-    with pytest.raises(ReportError, match="no report small/demo here"):
-        report.resolve(tmp_path / "reports", "small/demo")
+BAD = {
+    "deep": {"work": "def deep():\n    raise RuntimeError('<b>the\\nreason')\ndeep()", "save": None},
+    "silent": {"work": None, "save": "x = 1"},
+    "broken": {
+        "work": None,
+        "save": "import os\nopen(os.environ['EVALSTATS_BUNDLE'] + '/report.json', 'w').write('{')",
+    },
+    "dead": {"work": "import os\nos._exit(1)", "save": None},
+    "slow": {"work": "import time\ntime.sleep(99)", "save": None},
+}
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory, save_notebook_in):
+    """Build every bad notebook, several at a time; return the folder of reports and name -> what build said."""
+    folder = tmp_path_factory.mktemp("bad")
+
+    def build(name):
+        notebook = save_notebook_in(folder, name, **BAD[name])
+        limits = Limits(cell_seconds=1 if name == "slow" else 60)
+        with pytest.raises(ReportError) as caught:
+            report.build(notebook, reports=folder / "reports", subject="demo", limits=limits)
+        return str(caught.value)
+
+    with ThreadPoolExecutor(3) as pool:
+        return folder / "reports", dict(zip(BAD, pool.map(build, BAD), strict=True))
 
 
 @pytest.mark.parametrize(
-    ("save", "message"),
+    ("name", "status", "message"),
     [
-        ("x = 1", r"the notebook saved no report; end it with draft.save\(\)"),
-        ("import os\nopen(os.environ['EVALSTATS_BUNDLE'] + '/report.json', 'w').write('{')", "is not JSON"),
+        ("deep", "failed", r"deep.ipynb: failed: cell 3: RuntimeError: reason; see .*/report.html$"),
+        ("silent", "failed", r"the notebook saved no report; end it with draft.save\(\)"),
+        ("broken", "failed", r"is not JSON"),
+        ("dead", "dead-kernel", r"dead-kernel: the kernel died"),
+        ("slow", "timeout", r"timeout: a cell took longer than 1 s"),
     ],
 )
-def test_a_notebook_that_says_nothing_is_a_failure(write_notebook, tmp_path, save, message):
-    with pytest.raises(ReportError, match=message):
-        report.build(write_notebook(work=None, save=save), reports=tmp_path / "reports")
-    assert [v.status for v in report.list_reports(tmp_path / "reports")] == ["failed"]
+def test_what_did_not_end_well_is_kept_and_never_the_latest(failed, name, status, message):
+    reports, said = failed
+    assert re.search(message, said[name])
+    (version,) = [found for found in report.list_reports(reports) if found.notebook == name]
+    assert version.status == status and version.version.startswith("0001-failed-")
+    assert report.verify(version.path) == []
+    with pytest.raises(ReportError, match=f"no report {name}/demo here"):
+        report.resolve(reports, f"{name}/demo")
 
 
-def test_a_dead_kernel_and_a_timeout_have_their_own_status(write_notebook, tmp_path):
-    dead = write_notebook("dead", work="import os\nos._exit(1)", save=None)
-    with pytest.raises(ReportError, match="dead-kernel: the kernel died"):
-        report.build(dead, reports=tmp_path / "reports")
-    slow = write_notebook("slow", work="import time\ntime.sleep(99)", save=None)
-    with pytest.raises(ReportError, match="timeout: a cell took longer than 1 s"):
-        report.build(slow, reports=tmp_path / "reports", limits=Limits(cell_seconds=1))
-    statuses = {v.notebook: v.status for v in report.list_reports(tmp_path / "reports")}
-    assert statuses == {"dead": "dead-kernel", "slow": "timeout"}
+def test_the_page_of_a_failure_shows_the_cell_and_not_the_machine(failed):
+    (version,) = [found for found in report.list_reports(failed[0]) if found.notebook == "deep"]
+    page = (version.path / "report.html").read_text()
+    assert "&lt;b&gt;the" in page and "in deep()" in page
+    assert str(failed[0].parent) not in page and "/tmp/" not in page
 
 
 @pytest.mark.parametrize(
@@ -137,8 +152,9 @@ def test_an_unknown_notebook_lists_the_known_ones(tmp_path):
 
 def test_the_variance_notebook_becomes_a_report(fill_store, tmp_path):
     path = fill_store(nights=6)
-    given = {"store": path, "reports": tmp_path / "reports", "parameters": {"suite": "demo"}}
-    built = report.build("variance_bands", **given)
+    built = report.build(
+        "variance_bands", store=path, reports=tmp_path / "reports", parameters={"suite": "demo"}
+    )
     assert report.verify(built.path) == []
     document = json.loads((built.path / "report.json").read_text())
     assert document["data"]["n_runs"] == 12 and document["data"]["n_trials"] == 288
@@ -148,11 +164,18 @@ def test_the_variance_notebook_becomes_a_report(fill_store, tmp_path):
     page = (built.path / "report.html").read_text()
     assert "eval-06-skill-on" in page and str(tmp_path) not in page
 
-    lake = tmp_path / "lake"
+
+def test_the_same_rows_from_a_file_or_a_lake_are_the_same_inputs(fill_store, tmp_path):
+    path, lake = fill_store(), tmp_path / "lake"
     with store.open(path, read_only=True) as opened:
         store.export_parquet(opened, lake)
-    again = report.build("variance_bands", **{**given, "store": lake})
-    assert again.unchanged and again.content_hash == built.content_hash
+    notebook = builder.find_notebook("variance_bands")
+    jobs = []
+    for place in (path, lake):
+        work = tmp_path / f"work-{place.stem}"
+        work.mkdir()
+        jobs.append(builder._prepare(notebook, {"suite": "demo"}, place, work))
+    assert jobs[0] == jobs[1] and set(jobs[0].inputs) == {"runs", "trials"}
 
 
 def test_a_private_suite_has_no_public_report(fill_store, tmp_path):

@@ -194,3 +194,8 @@ def test_a_draft_shows_finding_and_headline_as_text():
     html = draft._repr_html_()
     assert "<script" not in html and html.count("&lt;script&gt;") == 4 and "\\x1b" in html
     assert repr(draft) == "<Draft small/demo>"
+
+
+def test_identity_is_what_the_schema_says_it_is():
+    series = contract.schema("report.v1")["properties"]["series"]["items"]["properties"]
+    assert tuple(series["identity"]["properties"]) == contract.IDENTITY

@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -56,34 +57,58 @@ def test_the_notebook_runs_in_a_world_of_its_own(run, monkeypatch):
     assert gone(work)
 
 
-def test_a_cell_that_raises_is_named(run):
-    outcome, work = run("def deep():\n    raise ValueError('first line\\nthe reason')\ndeep()")
+ENDINGS = {
+    "raises": ("def deep():\n    raise ValueError('first line\\nthe reason')\ndeep()", {}),
+    "dies": ("print('before', flush=True)\nimport os\nos._exit(3)", {}),
+    "waits": ("import time\ntime.sleep(600)", {"cell_seconds": 1}),
+    "holds on": (
+        "import subprocess, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "subprocess.Popen(['sleep', '600'], start_new_session=True).wait()",
+        {"total_seconds": 8},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory, save_notebook_in):
+    """Run every notebook that does not end well, side by side: name -> outcome, folder, seconds."""
+
+    def end(name):
+        source, limits = ENDINGS[name]
+        work, started = tmp_path_factory.mktemp("work"), time.monotonic()
+        path = save_notebook_in(
+            tmp_path_factory.mktemp("notebook"), parameters="x = 1", work=source, save=None
+        )
+        outcome = kernel.run(path.read_bytes(), {"x": 2}, work, Limits(**limits))
+        return outcome, work, time.monotonic() - started
+
+    with ThreadPoolExecutor(len(ENDINGS)) as pool:
+        return dict(zip(ENDINGS, pool.map(end, ENDINGS), strict=True))
+
+
+def test_a_cell_that_raises_is_named(ended):
+    outcome, work, _ = ended["raises"]
     assert (outcome.status, outcome.cell, outcome.message) == ("failed", 3, "ValueError: the reason")
     assert "in deep()" in outcome.traceback and "\x1b" not in outcome.traceback
     assert gone(work)
 
 
-def test_a_dead_kernel_is_told_from_a_failure(run):
-    outcome, work = run("print('before', flush=True)\nimport os\nos._exit(3)")
+def test_a_dead_kernel_is_told_from_a_failure(ended):
+    outcome, work, _ = ended["dies"]
     assert outcome == Outcome(status="dead-kernel", message="the kernel died")
     assert gone(work)
 
 
-def test_a_cell_that_never_ends(run):
-    outcome, work = run("import time\ntime.sleep(600)", cell_seconds=1)
+def test_a_cell_that_never_ends(ended):
+    outcome, work, _ = ended["waits"]
     assert outcome == Outcome(status="timeout", message="a cell took longer than 1 s")
     assert gone(work)
 
 
-def test_a_notebook_that_never_ends_is_ended_with_its_children(run):
-    source = (
-        "import subprocess, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "subprocess.Popen(['sleep', '600'], start_new_session=True).wait()"
-    )
-    started = time.monotonic()
-    outcome, work = run(source, total_seconds=8)
+def test_a_notebook_that_never_ends_is_ended_with_its_children(ended):
+    outcome, work, seconds = ended["holds on"]
     assert outcome == Outcome(status="timeout", message="took longer than 8 s")
-    assert time.monotonic() - started < 20
+    assert seconds < 20
     assert gone(work)
 
 

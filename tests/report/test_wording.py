@@ -45,7 +45,9 @@ def test_a_finding():
 )
 def test_few_days_say_nothing_of_days(days, said):
     finding = wording.variance_finding(table(days), band(), excess(on=0.3, off=0.05))
-    assert finding.endswith(f"Trial noise alone would explain how far runs of skill-on and skill-off spread{said}")
+    assert finding.endswith(
+        f"Trial noise alone would explain how far runs of skill-on and skill-off spread{said}"
+    )
     assert "not seen" not in finding
 
 
@@ -63,7 +65,9 @@ def test_each_arm_is_told_apart():
 
 
 def test_an_arm_without_a_score_is_unknown_and_says_why():
-    runs = pd.concat([table(2, n_usable=0, n_infrastructure=2), table(1, ("skill-off",), n_trials=1, n_usable=0)])
+    runs = pd.concat(
+        [table(2, n_usable=0, n_infrastructure=2), table(1, ("skill-off",), n_trials=1, n_usable=0)]
+    )
     unknown = band(low=math.nan, caveats=("no cases",))
     assert wording.variance_finding(runs, unknown, NOTHING) == (
         "Nothing is known of skill-off: of 1 trial none carries a score. Nothing is known of skill-on: of 6 trials"
@@ -81,7 +85,11 @@ def test_the_headline():
     assert cards == [
         {"label": "What the skill adds", "value": "−0.10", "detail": "80% interval [−0.20, 0.00] (m)"},
         {"label": "Mean score, skill-on", "value": "0.50", "detail": "80% interval [0.40, 0.60], 8 cases"},
-        {"label": "How far one skill-on run strays", "value": "±10.0pp", "detail": "80% band, from trial noise alone"},
+        {
+            "label": "How far one skill-on run strays",
+            "value": "±10.0pp",
+            "detail": "80% band, from trial noise alone",
+        },
     ]
 
 
@@ -100,8 +108,12 @@ def test_an_unknown_headline_says_why():
 def test_empty_frames_have_no_numbers():
     assert wording.variance_cards(NOTHING, NOTHING, NOTHING) == []
     assert wording.case_text(NOTHING) == ["No case has a trial with a score."]
-    assert wording.difference_text(NOTHING) == ["The arms to compare did not both run; nothing can be compared."]
-    assert wording.band_text(table(n_usable=0), 0.8) == ["No run has a trial with a score, so there is no band."]
+    assert wording.difference_text(NOTHING) == [
+        "The arms to compare did not both run; nothing can be compared."
+    ]
+    assert wording.band_text(table(n_usable=0), 0.8) == [
+        "No run has a trial with a score, so there is no band."
+    ]
 
 
 def test_an_unknown_difference_says_why():
@@ -117,4 +129,6 @@ def test_one_of_a_thing_is_not_several():
         " about a change. Whether a case changes from run to run cannot be told from one run."
     ]
     (text,) = wording.case_text(case.assign(verdict_flips=0.5))
-    assert text.endswith(" 1 case changed the majority verdict in at least half of the steps from one run to the next.")
+    assert text.endswith(
+        " 1 case changed the majority verdict in at least half of the steps from one run to the next."
+    )

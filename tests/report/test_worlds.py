@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from evalstats import contract, gate
+from evalstats import contract, gate, report
+from evalstats.errors import UsageError
 
 POLICY = {
     "schema_version": 1,
@@ -34,18 +35,18 @@ def last_night_lost(arm, night, case, index):
 
 
 WORLDS = {
-    "all lost": {"happens": always("infrastructure"), "nights": 2},
-    "all skipped": {"happens": always("skipped"), "nights": 6},
+    "all lost": {"happens": always("infrastructure")},
+    "all skipped": {"happens": always("skipped"), "nights": 2},
     "all unscored": {"happens": always("unscored")},
     "one arm lost": {"happens": one_arm_lost},
     "last night lost": {"happens": last_night_lost, "nights": 3},
     "one arm": {"arms": ("skill-on",), "nights": 2},
     "only the off arm": {"arms": ("skill-off",)},
     "neither arm of the comparison": {"arms": ("baseline", "candidate"), "nights": 2},
-    "one case": {"cases": 1, "nights": 6},
+    "one case": {"cases": 1, "nights": 3},
     "one run": {"arms": ("skill-on",), "cases": 1},
     "one night": {},
-    "all pass": {"happens": always("ok", 1.0), "nights": 6},
+    "all pass": {"happens": always("ok", 1.0), "nights": 5},
     "all fail": {"happens": always("ok", 0.0), "nights": 2},
 }
 
@@ -93,7 +94,14 @@ def test_there_is_always_a_report(say, tmp_path, world):
 
 def test_nothing_usable_is_said_in_the_first_sentence(say):
     document = say(False, **WORLDS["all lost"])
-    reason = "of 48 trials none carries a score, 48 failed for infrastructure"
-    assert document["finding"].startswith(f"Nothing is known of skill-off: {reason}. Nothing is known of skill-on:")
+    reason = "of 24 trials none carries a score, 24 failed for infrastructure"
+    assert document["finding"].startswith(
+        f"Nothing is known of skill-off: {reason}. Nothing is known of skill-on:"
+    )
     assert {card["value"] for card in document["headline"]} == {"n/a"}
     assert {run["usable"] for run in document["series"]} == {0}
+
+
+def test_a_suite_whose_runs_recorded_nothing_is_refused_in_a_line(fill_store):
+    with pytest.raises(UsageError, match="suite: no run of demo has recorded a trial"):
+        report.case_runs(str(fill_store(cases=0)), "demo")

@@ -243,7 +243,7 @@ def test_a_run_that_never_began_does_not_keep_its_id(make_suite, case, go, data,
 def test_trials_without_a_manifest_are_not_taken_over(make_suite, case, go, data):
     go(make_suite(case("a", shell="true")), run_id="r")
     (data / "runs/r/manifest.json").unlink()
-    with pytest.raises(UsageError, match="holds trials, but no manifest .* use another --run-id"):
+    with pytest.raises(UsageError, match=r"holds trials, but no manifest .* use another --run-id"):
         go(make_suite(case("a", shell="true")), run_id="r")
 
 
@@ -274,16 +274,20 @@ def test_resume_when_the_data_folder_alone_was_moved(make_suite, case, go, data,
 
 
 @pytest.mark.parametrize(
-    "change, field, words",
+    "change, said",
     [
-        (lambda m: {"run_id": "x"}, None, "is a required property"),
-        (lambda m: {**m, "cases": "a"}, "/cases", "is not of type"),
-        (lambda m: {**m, "trials_per_case": 0}, "/trials_per_case", "minimum"),
-        (lambda m: {**m, "places": {"root": "."}}, "/places", '"suite" is a required property'),
-        (lambda m: {**m, "suite": {**m["suite"], "hashes": {}}}, "/suite/hashes", '"scoring" is a required'),
+        (lambda m: {"run_id": "x"}, (None, "is a required property")),
+        (lambda m: {**m, "cases": "a"}, ("/cases", "is not of type")),
+        (lambda m: {**m, "trials_per_case": 0}, ("/trials_per_case", "minimum")),
+        (lambda m: {**m, "places": {"root": "."}}, ("/places", '"suite" is a required property')),
+        (
+            lambda m: {**m, "suite": {**m["suite"], "hashes": {}}},
+            ("/suite/hashes", '"scoring" is a required'),
+        ),
     ],
 )
-def test_resume_names_what_is_wrong_with_a_manifest(make_suite, case, go, data, change, field, words):
+def test_resume_names_what_is_wrong_with_a_manifest(make_suite, case, go, data, change, said):
+    field, words = said
     go(make_suite(case("a", shell="true")), run_id="r")
     path = data / "runs/r/manifest.json"
     path.write_text(json.dumps(change(manifest_of(data, "r"))))

@@ -2,12 +2,10 @@
 
 from math import inf, isnan
 
-import numpy as np
 import pytest
 
 from evalstats.stats.repeated_trials import (
     beta_binomial_grid,
-    beta_binomial_posterior,
     pass_rate,
     wilson_effective,
 )
@@ -29,12 +27,6 @@ def test_published(published, agrees):
     if published["function"] == "wilson_effective":
         counts = [int(published["passed"])], [int(published["trials"])]
         agrees(wilson_effective(*counts, deff=float(published["deff"]), df=inf), published)
-    elif published["function"] == "beta_binomial_posterior":
-        posterior = beta_binomial_posterior(*one_trial_each(published), n_means=2000, n_correlations=3)
-        bounds = [posterior.mean_quantile(p) for p in (0.025, 0.975)]
-        assert bounds == pytest.approx(
-            [float(published["conf_low"]), float(published["conf_high"])], abs=5e-5
-        )
     else:
         agrees(EVERY[published["function"]](*one_trial_each(published)), published)
 
@@ -105,14 +97,3 @@ def test_level_is_checked(method):
 
 def test_ragged_trials_average_cases_not_trials():
     assert beta_binomial_grid([1, 0, 0], [1, 9, 9]).estimate == pytest.approx(1 / 3)
-
-
-def test_posterior_sums_to_one_and_learns_the_correlation():
-    alike = beta_binomial_posterior([3, 0] * 10, [3] * 20)
-    mixed = beta_binomial_posterior([1, 2] * 10, [3] * 20)
-    assert alike.weights.sum() == pytest.approx(1)
-    assert alike.weights.sum(axis=0) @ alike.correlations > 0.7
-    assert mixed.weights.sum(axis=0) @ mixed.correlations < 0.2
-    assert mixed.mean_sd() == pytest.approx(
-        np.sqrt(mixed.weights.sum(axis=1) @ (mixed.means - 0.5) ** 2), rel=1e-9
-    )
