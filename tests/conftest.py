@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does; a deadline would fail by chance.
+settings.register_profile("evalstats", deadline=None)
+settings.load_profile("evalstats")
 
 FILES = {
     "evals/door/door.txt": "4711\n",

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from evalstats.cli.tables import complain
-from evalstats.runner.events import Draining, Event, Killing, Started, TrialFinished
+from evalstats.runner.events import Draining, Event, FewerJobs, Killing, Started, TrialFinished
 from evalstats.trials import Trial
 
 PLAIN_SECONDS = 10.0
@@ -60,6 +60,8 @@ class Progress:
             complain(f"stopping: {event.running} running trial(s) will finish; Ctrl-C again kills them")
         elif isinstance(event, Killing):
             complain(f"killing {event.running} running trial(s); they run again on resume")
+        elif isinstance(event, FewerJobs):
+            complain(f"{event.jobs} of {event.asked} jobs: the limit of open files allows no more")
         elif isinstance(event, Started) and event.orphans:
             complain(f"ended {event.orphans} process(es) that a dead run had left")
 

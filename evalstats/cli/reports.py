@@ -82,9 +82,9 @@ def show(
 
     Example: evalstats report show variance_bands/solver
     """
-    from evalstats import gate, report
+    from evalstats import report
 
-    document = gate.read_report(report.resolve(reports_path(data, reports), reference))
+    document = report.read_report(report.resolve(reports_path(data, reports), reference))
     if as_json:
         print_json(document)
         return

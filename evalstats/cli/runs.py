@@ -133,7 +133,7 @@ def _plans(
     from evalstats import runner, suite
 
     if resume:
-        yield runner.resume_plan(data, resume)
+        yield runner.resume_plan(data, resume, role=options.role)
     for name in names:
         yield runner.plan(suite.load(suite_place(name, suites)), options)
 

@@ -39,7 +39,7 @@ from evalstats.estimates.comparisons import Comparison, compare
 from evalstats.estimates.designs import plan, spread
 from evalstats.estimates.differences import difference
 from evalstats.estimates.flaky_cases import flakiness
-from evalstats.estimates.identity import IDENTITY, comparable
+from evalstats.estimates.identity import comparable
 from evalstats.estimates.independence import flagged, repeats
 from evalstats.estimates.judging import judge_accuracy, noise_floor
 from evalstats.estimates.lifts import by_archetype, legacy_lift, lift
@@ -50,7 +50,6 @@ from evalstats.estimates.several_attempts import attempts
 from evalstats.estimates.sources import components, shares
 
 __all__ = [
-    "IDENTITY",
     "MIN_RUNS_FOR_BAND",
     "SKILL_ARMS",
     "Comparison",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-IDENTITY = ["suite_scoring", "model", "judge_model", "judge_rubric_sha256", "registry_version", "cli_version"]
+from evalstats.contract import IDENTITY
 
 
 def comparable(case_runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from evalstats import stats
+from evalstats.contract import IDENTITY
 from evalstats.estimates.cases import groups, squares_within, tidy
-from evalstats.estimates.identity import IDENTITY
 from evalstats.stats.results import Test
 from evalstats.stats.trial_noise import WithinCases
 

@@ -64,7 +64,7 @@ def _findings(
     yield from _stale_sources(connection, runs_folder)
     yield from _missing_trials(connection, runs_folder)
     yield from _orphans(connection)
-    yield from _missing_artifacts(connection, blobs)
+    yield from _missing_artifacts(connection, blobs, runs_folder)
 
 
 def _stale_sources(connection: duckdb.DuckDBPyConnection, runs_folder: Path) -> Iterator[Finding]:
@@ -98,11 +98,15 @@ def _orphans(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding(kind="run", place=run_id, message=f"{count} trials belong to a run that is not known")
 
 
-def _missing_artifacts(connection: duckdb.DuckDBPyConnection, blobs: Artifacts) -> Iterator[Finding]:
+def _missing_artifacts(
+    connection: duckdb.DuckDBPyConnection, blobs: Artifacts, runs_folder: Path
+) -> Iterator[Finding]:
+    # A private suite keeps its blobs in its own run folder.
     lost = Counter(
         run_id
         for run_id, name in connection.execute(statement("queries/artifact_digests")).fetchall()
         if not blobs.path(name).is_file()
+        and not Artifacts(runs_folder / run_id / "artifacts").path(name).is_file()
     )
     for run_id, count in sorted(lost.items()):
         yield Finding(

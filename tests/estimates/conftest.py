@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalstats import estimates
+from evalstats.contract import IDENTITY as NAMES
 
 PUBLIC = Path(__file__).parents[3] / "shared" / "data"
-IDENTITY = dict.fromkeys(estimates.IDENTITY, "same")
+IDENTITY = dict.fromkeys(NAMES, "same")
 Scores = Mapping[tuple[str, str, str], Sequence[float | None]]
 Table = Callable[..., pd.DataFrame]
 
