@@ -41,7 +41,7 @@ from evalstats.stats.smoothed_bootstrap import (
 FEW_FAILURES = 5  # baseline cases' worth of failures below which the lift is greyed
 LOW_HEADROOM = 0.02  # and a failure rate that may be below this
 MANY_UNITS, MANY_FAILURES = 200, 10  # from here on the percentile interval holds its level
-JEFFREYS_MASS = 0.5  # of a corner where one yes/no trial a case makes a two by two table
+JEFFREYS_MASS = 0.5  # of a corner where cases are all or nothing: Jeffreys' prior for a table of four cells
 
 
 def lift(
@@ -151,9 +151,10 @@ def lift_smoothed(
     Notes
     -----
     Resamples cases (or clusters), never trials. Corners weigh 1/2 each, times the share of all-or-nothing
-    variance in the case means, once the baseline has 5 failing cases' worth; below that, where the share is
-    not known, DP.25, or 1/2 with one yes/no trial a case. With clusters they weigh 1/4 times that share times
-    the design effect, and the percentiles are taken further out. Not with a baseline that never fails.
+    variance in the case means, once the baseline has 5 failing cases' worth; below that the share is not
+    known, and is taken to be that of trials with correlation 1/2: (1 + 1 / trials) / 2, and 1/2 for graded
+    scores. With clusters they weigh 1/4 times the share times the design effect, and the percentiles are
+    taken further out. Not with a baseline that never fails.
 
     References
     ----------
@@ -268,4 +269,4 @@ def _corner_mass(pairs: Pairs, failures: Failures, scaled: bool) -> float:
         return CORNER_MASS * corner_scale(*arms)
     if failures.baseline.sum() >= FEW_FAILURES:
         return JEFFREYS_MASS * corner_scale(*arms)
-    return CORNER_MASS if pairs.graded or pairs.trials > 1 else JEFFREYS_MASS
+    return CORNER_MASS if pairs.graded else CORNER_MASS * (1 + 1 / pairs.trials)

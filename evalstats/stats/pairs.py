@@ -91,7 +91,8 @@ def paired_difference(
     Estimate
         Of the mean of the case differences (population SUPER). `method` names what was chosen: paired t from
         20 cases with 5 that differ (graded scores: from 5 cases with 4 different differences); otherwise
-        Newcombe's interval for one yes/no trial per case without clusters, and DP.25 for the rest.
+        Newcombe's interval where every case passed all its yes/no trials or none, without clusters, and
+        DP.25 for the rest.
 
     Notes
     -----
@@ -237,7 +238,9 @@ def _chosen(pairs: Pairs, differences: FloatArray) -> Method:
         near_normal = differences.size >= T_CASES and different.size >= T_DIFFERENT
     if near_normal:
         return _by_t
-    if not pairs.graded and pairs.trials == 1 and pairs.clusters is None:
+    arms = np.concatenate([np.asarray(pairs.candidate), np.asarray(pairs.baseline)])
+    # Trials of a case that always agree are worth one.
+    if not pairs.graded and pairs.clusters is None and np.isin(arms, (0.0, 1.0)).all():
         return _by_newcombe
     return _by_dp25
 

@@ -23,10 +23,7 @@ References
    Press. doi:10.1017/CBO9780511802843
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from math import nan
 
 import numpy as np
@@ -45,7 +42,6 @@ from evalstats.stats.results import (
 )
 
 MANY_UNITS = 50  # from here on Poisson weights
-BLOCKS = 8  # parts of a resampling that may run at once; fixed, so that results do not depend on the machine
 CHUNK = 2**17  # weights held at once: half a megabyte, which stays in the cache
 POISSON = np.searchsorted(pdtr(np.arange(10), 1.0), (np.arange(2**16) + 0.5) / 2**16).astype(np.float32)
 
@@ -167,13 +163,8 @@ def resampled_means(
     sums = [np.bincount(codes, weights=column) for column in (table - centre).T]
     statistics = np.stack([*sums, sizes], axis=1).astype(np.float32)
     drawn = np.empty((reps, statistics.shape[1]))
-
-    def fill(block: slice, own: np.random.Generator) -> None:
-        for rows in chunks(block.stop - block.start, sizes.size):
-            weights = _weights(rows.stop - rows.start, sizes.size, own)
-            drawn[block.start + rows.start : block.start + rows.stop] = weights @ statistics
-
-    in_parallel(fill, reps, rng=rng)
+    for rows in chunks(reps, sizes.size):
+        drawn[rows] = _weights(rows.stop - rows.start, sizes.size, rng) @ statistics
     return np.asarray(centre + drawn[:, :-1] / drawn[:, -1:])
 
 
@@ -229,20 +220,6 @@ def _weights(rows: int, units: int, rng: np.random.Generator) -> NDArray[np.floa
         return np.take(POISSON, words.view(np.uint16)[: rows * units]).reshape(rows, units)
     drawn = rng.integers(0, units, (rows, units)) + units * np.arange(rows)[:, None]
     return np.bincount(drawn.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float32)
-
-
-def in_parallel(
-    fill: Callable[[slice, np.random.Generator], None], reps: int, *, rng: np.random.Generator
-) -> None:
-    """Let `fill` do every resample, in blocks with random numbers of their own, on the cores there are.
-
-    The blocks and their seeds depend on `reps` and `rng` alone: more cores do not change a digit.
-    """
-    edges = np.linspace(0, reps, BLOCKS + 1).astype(int)
-    blocks = [slice(int(start), int(stop)) for start, stop in pairwise(edges)]
-    streams = [np.random.default_rng(seed) for seed in rng.integers(0, 2**63, BLOCKS)]
-    with ThreadPoolExecutor(min(BLOCKS, len(os.sched_getaffinity(0)))) as pool:
-        list(pool.map(fill, blocks, streams))
 
 
 def chunks(reps: int, units: int) -> list[slice]:

@@ -50,6 +50,8 @@ def halves(n, different, trials=2):
         (halves(19, 5), "DP.25"),
         (halves(20, 4), "DP.25"),
         (Pairs(candidate=[1, 1, 0], baseline=[0, 1, 0], trials=1), "Newcombe, paired"),
+        (Pairs(candidate=[1, 1, 0], baseline=[0, 1, 0], trials=3), "Newcombe, paired"),
+        (Pairs(candidate=[1, 1, 0], baseline=[0, 1, 0], trials=3, graded=True), "DP.25"),
         (Pairs(candidate=[1, 1, 0], baseline=[0, 1, 0], trials=1, clusters=[0, 1, 1]), "DP.25"),
         (Pairs(candidate=[1, 0] * 10, baseline=[0, 0] * 10, trials=1), "paired t on cases"),
         (
