@@ -38,7 +38,7 @@ _QUIET: _Config = {
     "allow_community_extensions": False,
     "python_enable_replacements": False,
 }
-_HARDENED: _Config = _QUIET | {"enable_external_access": False, "lock_configuration": True}
+_HARDENED: _Config = _QUIET | {"enable_external_access": False}
 # Older DuckDB versions can read what this one writes.
 _NEW_FILE: _Config = _HARDENED | {"storage_compatibility_version": "v1.4.0"}
 
@@ -69,7 +69,11 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
     deadline = time.monotonic() + wait
     while True:
         try:
-            return duckdb.connect(str(path.absolute()), read_only=read_only, config=_HARDENED)
+            connection = duckdb.connect(str(path.absolute()), read_only=read_only, config=_HARDENED)
+            # A second connection of this process finds the configuration locked by the first.
+            with contextlib.suppress(duckdb.InvalidInputException):
+                connection.execute(sql.statement("lock"))
+            return connection
         except duckdb.Error as error:
             if "Could not set lock" not in str(error):
                 raise _unreadable(error, path) from None
@@ -212,7 +216,7 @@ def _connect_lake(folder: Path) -> duckdb.DuckDBPyConnection:
     # DuckDB asks for permission twice: for the pattern as it is written, and for each file behind it.
     connection.execute(sql.statement("lake/allow"), {"folder": place, "pattern": pattern})
     connection.execute(sql.statement("lake/where"), {"pattern": pattern})
-    connection.execute(sql.statement("lake/lock"))
+    connection.execute(sql.statement("lock"))
     for table in LAKE_TABLES:
         if any((folder / table).glob("**/*.parquet")):
             try:

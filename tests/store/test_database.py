@@ -88,6 +88,12 @@ def test_a_connection_reaches_nothing_but_its_file(attack: str, path: Path, tmp_
     assert not list(tmp_path.glob("o*")) and not (tmp_path / "dump").exists()
 
 
+def test_a_slow_question_prints_nothing_among_the_results(path: Path) -> None:
+    with store.open(path) as opened:
+        setting = opened.connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    assert setting == (False,)
+
+
 @pytest.mark.parametrize("rights", ["rw", "ro"])
 def test_a_locked_store_names_who_holds_it(rights: str, path: Path) -> None:
     store.open(path).close()

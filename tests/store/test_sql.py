@@ -61,5 +61,5 @@ def test_every_query_is_asked_by_somebody(query: str) -> None:
 def test_names_are_in_order() -> None:
     assert sql.names("schema")[0] == "0001_first"
     assert sql.names("lake") == (
-        "allow", "cases", "dimension_scores", "expectations", "lock", "runs", "trials", "where"
+        "allow", "cases", "dimension_scores", "expectations", "runs", "trials", "where"
     )  # fmt: skip

