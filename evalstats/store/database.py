@@ -70,9 +70,7 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
     while True:
         try:
             connection = duckdb.connect(str(path.absolute()), read_only=read_only, config=_HARDENED)
-            # A second connection of this process finds the configuration locked by the first.
-            with contextlib.suppress(duckdb.InvalidInputException):
-                connection.execute(sql.statement("lock"))
+            _lock(connection)
             return connection
         except duckdb.Error as error:
             if "Could not set lock" not in str(error):
@@ -80,6 +78,15 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
             if time.monotonic() >= deadline:
                 raise StoreError(_who_holds_it(str(error)), path=path) from None
         time.sleep(random.uniform(0.05, 0.25))  # jitter, so that two who wait do not meet again
+
+
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Print nothing among the results, reach nothing outside, and let nobody allow more."""
+    # Refused where there is no bar to turn off (in a notebook), and where an earlier connection of this
+    # process has locked the configuration that it shares with this one.
+    for name in ("quiet", "lock"):
+        with contextlib.suppress(duckdb.InvalidInputException):
+            connection.execute(sql.statement(name))
 
 
 @contextlib.contextmanager
@@ -216,7 +223,7 @@ def _connect_lake(folder: Path) -> duckdb.DuckDBPyConnection:
     # DuckDB asks for permission twice: for the pattern as it is written, and for each file behind it.
     connection.execute(sql.statement("lake/allow"), {"folder": place, "pattern": pattern})
     connection.execute(sql.statement("lake/where"), {"pattern": pattern})
-    connection.execute(sql.statement("lock"))
+    _lock(connection)
     for table in LAKE_TABLES:
         if any((folder / table).glob("**/*.parquet")):
             try:

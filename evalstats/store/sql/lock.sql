@@ -1,4 +1,3 @@
--- Nothing is printed among the results, nothing outside can be read, and nobody can allow more.
-SET enable_progress_bar = false;
+-- From here on nothing else outside can be read, and nobody can allow more.
 SET enable_external_access = false;
 SET lock_configuration = true;
