@@ -3,7 +3,8 @@
 Draws every world of ``tests/calibration/worlds.json`` many times, asks the defaults for a mean, a difference
 and a lift, and writes ``docs/calibration.md`` with the share of intervals that hold the truth. The truth is
 moved within +-0.05 from draw to draw, because coverage of discrete data oscillates from rate to rate.
-``--json FILE`` writes the numbers alone, for the test that holds the page to them.
+``--json`` prints the numbers alone, for the test that holds the page to them; ``--world`` and ``--cases``
+choose some.
 """
 
 from __future__ import annotations
@@ -54,33 +55,34 @@ def main() -> int:
     """Simulate everything and write the page, or only the numbers."""
     options = _options()
     started = time.time()
-    found = simulate(options.reps, options.seed, options.jobs)
+    found = simulate(options)
     found["seconds"] = round(time.time() - started)
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        print(json.dumps(found))
     else:
         PAGE.write_text(page(found, json.loads(WORLDS.read_text(encoding="utf-8"))), encoding="utf-8")
     print(f"{len(found['rows'])} rows, {len(found['sizes'])} sizes in {found['seconds']} s", file=sys.stderr)
     return 0
 
 
-def simulate(reps: int, seed: int, jobs: int) -> dict[str, Any]:
+def simulate(options: argparse.Namespace) -> dict[str, Any]:
     """Return the coverage rows, the rows of stress worlds and the sizes, each a flat dict."""
     declared = json.loads(WORLDS.read_text(encoding="utf-8"))
     cells = [
-        Cell(kind, spec, cases, reps, seed)
+        Cell(kind, spec, cases, options.reps, options.seed)
         for kind in ("worlds", "stress")
         for spec in declared[kind]
         for cases in sorted(declared["cases"], reverse=True)
+        if options.world in (None, spec["name"]) and options.cases in (None, cases)
     ]
-    tests = [(number, 4 * reps, seed) for number in SIZES]
-    with get_context("fork").Pool(jobs) as pool:
+    tests = [] if options.world else [(number, 4 * options.reps, options.seed) for number in SIZES]
+    with get_context("fork").Pool(options.jobs) as pool:
         rows = [row for part in pool.imap(coverage, cells, chunksize=1) for row in part]
         rows = _second_look(rows, cells, pool)
         sizes = pool.starmap(size, tests, chunksize=1)
     return {
-        "reps": reps,
-        "seed": seed,
+        "reps": options.reps,
+        "seed": options.seed,
         "resamples": RESAMPLES,
         "rows": [row for row in rows if row["kind"] == "worlds"],
         "stress": [row for row in rows if row["kind"] == "stress"],
@@ -200,7 +202,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--reps", type=int, default=REPS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--world")
+    parser.add_argument("--cases", type=int)
     return parser.parse_args()
 
 

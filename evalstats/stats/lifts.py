@@ -106,8 +106,9 @@ def lift(
             method="none",
         )
     fewest = min(failures.candidate.sum(), failures.baseline.sum())
-    found = lift_saddlepoint(pairs, weights=weights, level=level)
-    if units < MANY_UNITS or fewest < MANY_FAILURES or isnan(found.conf_low):
+    many = units >= MANY_UNITS and fewest >= MANY_FAILURES
+    found = lift_saddlepoint(pairs, weights=weights, level=level) if many else None
+    if found is None or isnan(found.conf_low):  # as with arms that do not differ on any case
         found = lift_smoothed(pairs, rng=rng, weights=weights, reps=reps, level=level)
     left_out = f"{pairs.unmatched} unmatched cases left out"
     return replace(
