@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 WORLDS = ROOT / "tests" / "calibration" / "worlds.json"
 PAGE = ROOT / "docs" / "calibration.md"
 LEVELS = (0.80, 0.95)
-REPS, RESAMPLES = 2500, 1000  # four times as many draws for sizes
+REPS, RESAMPLES = 2000, 1000  # four times as many draws for sizes
 STRATA = 5  # shifts of each arm's true rate, evenly over the range
 
 

@@ -26,7 +26,9 @@ Row = dict[str, Any]
 
 
 def page(found: dict[str, Any], declared: dict[str, Any]) -> str:
-    """Return the whole page."""
+    """Return the whole page: worlds in their declared order, whatever order they were drawn in."""
+    order = {spec["name"]: i for i, spec in enumerate(declared["worlds"] + declared["stress"])}
+    found["rows"].sort(key=lambda row: order[row["world"]])
     parts = [
         _head(found),
         "## What holds and what does not\n\n" + _verdict(found),
@@ -70,7 +72,8 @@ is less), each arm's by itself, because coverage of discrete data oscillates fro
 methods use {found["resamples"]} draws here, 10,000 by default.
 
 Draws in which a method gives no interval are left out and counted as *refused*. A lift that is *greyed* (the
-difference is the headline) still has an interval and still counts.
+difference is the headline) still has an interval and still counts. Where few draws escape greying, those few are
+a selection, of the baselines that happened to fail most, and cover less: the lift table shows it.
 
 A single run holds no day effect: in the world with one, both arms share the day and the truth is that day's.
 Held against the long-run rate instead, no interval from a single run could cover."""
@@ -81,15 +84,17 @@ def _error(share: float, found: dict[str, Any]) -> str:
 
 
 def _verdict(found: dict[str, Any]) -> str:
-    missed = shortfalls(found["rows"])
+    answered = [row for row in found["rows"] if row["coverage"] is not None]
+    missed = shortfalls(answered)
+    silent = f"{len(found['rows']) - len(answered)} more are refusals throughout (fewer than two clusters)."
     bounds = (
         "Bounds: a nominal 80% covers at least .70 with 4 cases, .75 with 10 and 20, .77 from 50 on, and at most "
         ".90 from 20 on; a nominal 95% at least .90, .915 and .93."
     )
     if not missed:
-        return f"{bounds} **All {len(found['rows'])} rows are inside.**"
+        return f"{bounds} **All {len(answered)} rows are inside**; {silent}"
     lines = [
-        f"{bounds} {len(found['rows']) - len(missed)} of {len(found['rows'])} rows are inside. Outside:",
+        f"{bounds} {len(answered) - len(missed)} of {len(answered)} rows are inside; {silent} Outside:",
         "",
         "| interval | world | cases | level | covers | bound | Monte-Carlo errors away |",
         "|---|---|---|---|---|---|---|",

@@ -52,6 +52,7 @@ def _e_process(sample: Sample, rng: np.random.Generator) -> Test:
 
 
 three = partial(World, trials=3)
+graded = partial(World, trials=3, expectations=5, correlation=0.3)
 # (test, what the null looks like, how it is asked, world)
 TESTS: list[tuple[str, str, Asked, World]] = [
     *[("mcnemar_exact", f"{n} cases, one trial", _mcnemar, World(cases=n)) for n in (10, 20, 50, 200)],
@@ -81,7 +82,8 @@ TESTS: list[tuple[str, str, Asked, World]] = [
         ("variance_ratio", f"{k} runs, trial noise alone", _variance_ratio, three(cases=30, runs=k))
         for k in (5, 20)
     ],
-    *[("anova_one_way", f"{n} cases in 5 groups", _anova, three(cases=n)) for n in (20, 100)],
+    *[("anova_one_way", f"{n} cases in 5 groups, graded", _anova, graded(cases=n)) for n in (20, 100)],
+    ("anova_one_way", "20 cases in 5 groups, yes/no: not near normal", _anova, three(cases=20)),
     ("e_process_test", "28 nights, looked at every night", _e_process, World(cases=1)),
 ]
 SIZES = range(len(TESTS))
