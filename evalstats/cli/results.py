@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstats.cli.tables import print_table, say
 from evalstats.contract import Arm, Status
-from evalstats.trials import timestamp
+from evalstats.trials import Trial, timestamp
 
 Record = dict[str, Any]
 
@@ -17,7 +17,7 @@ FAILED, INFRASTRUCTURE = 1, 3
 DECIDED = (Status.PASS, Status.FAIL)
 
 
-def written(records: Sequence[Record], runs: Path, out: Path | None) -> Record:
+def written(records: Sequence[Record], trials: Sequence[Trial], out: Path | None) -> Record:
     """Return the run record, or the scorecard of a pair of runs, and write it to ``out``.
 
     A pair also writes both run records beside the scorecard, with the arm before the suffix.
@@ -26,7 +26,7 @@ def written(records: Sequence[Record], runs: Path, out: Path | None) -> Record:
     if set(by_arm) != {Arm.SKILL_ON, Arm.SKILL_OFF}:
         document = records[0]
     else:
-        document = _scorecard(by_arm[Arm.SKILL_ON], by_arm[Arm.SKILL_OFF], runs)
+        document = _scorecard(by_arm[Arm.SKILL_ON], by_arm[Arm.SKILL_OFF], trials)
     if out is not None:
         _write(out, document)
         for arm, record in by_arm.items() if len(by_arm) > 1 else ():
@@ -34,11 +34,10 @@ def written(records: Sequence[Record], runs: Path, out: Path | None) -> Record:
     return document
 
 
-def _scorecard(on: Record, off: Record, runs: Path) -> Record:
-    from evalstats import estimates, journal
+def _scorecard(on: Record, off: Record, trials: Sequence[Trial]) -> Record:
+    from evalstats import estimates
     from evalstats.governance.scorecard import delta_scorecard
 
-    trials = [t for record in (on, off) for t in journal.read_trials(runs / record["run_id"])]
     rng = estimates.generator(on["seed"])
     found = estimates.only(estimates.difference(estimates.case_runs_of(trials), rng=rng))
     return delta_scorecard(on, off, generated_at=timestamp(), difference=found and known(found))
@@ -65,13 +64,9 @@ def exit_code(records: Sequence[Record]) -> int:
     if any(record["status"] in (Status.ERROR, Status.SKIPPED) for record in records):
         return INFRASTRUCTURE
     ended = {status for record in judged for status in (record["status"], *_case_statuses(record))}
-    return (
-        FAILED
-        if ended & {Status.FAIL, Status.INCONCLUSIVE}
-        else INFRASTRUCTURE
-        if ended - {Status.PASS}
-        else 0
-    )
+    if ended & {Status.FAIL, Status.INCONCLUSIVE}:
+        return FAILED
+    return INFRASTRUCTURE if ended - {Status.PASS} else 0
 
 
 def _case_statuses(record: Record) -> list[str]:

@@ -100,7 +100,7 @@ def run(
         if finished.stopped_by:
             complain(f"stopped; go on with: evalstats run --resume {plan.group_id}")
             return SIGNALLED + finished.stopped_by
-        code = max(code, _show(finished, data, output))
+        code = max(code, _show(finished, output))
     return code
 
 
@@ -159,9 +159,9 @@ def _execute(plan: Plan, data: Path, jobs: int, progress: Style) -> Result:
         return runner.run(plan, data=data, jobs=jobs, on_event=shown.tell)
 
 
-def _show(finished: Result, data: Path, output: Output) -> int:
+def _show(finished: Result, output: Output) -> int:
     """Show what came of a run and return its exit code."""
-    document = results.written(finished.records, data / "runs", output.out)
+    document = results.written(finished.records, finished.trials, output.out)
     if output.as_json:
         print_json(document)
     else:

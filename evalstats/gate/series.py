@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from evalstats.contract import IDENTITY, Arm
+from evalstats.scoring import MAX_LOST
 
-DEFAULT_MAX_INFRASTRUCTURE = 0.10
 NO_VALUE = "an arm is missing, has no usable trial or, for lift, leaves no headroom"
 
 Rows = dict[str, dict[str, Any]]  # arm -> row of the report's series, within one group
@@ -134,7 +134,7 @@ def _left_out(runs: list[str], reason: str) -> str:
 
 def _refusal(point: Point, policy: dict[str, Any], cases: int, seeds: set[int | None]) -> str | None:
     """Return why a run is no yardstick, in words that hold for one run and for several."""
-    limit = policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE)
+    limit = policy.get("max_infrastructure_rate", MAX_LOST)
     checks = {
         NO_VALUE: point.value is None,
         "answered by a mock": point.is_mock,

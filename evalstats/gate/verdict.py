@@ -10,9 +10,10 @@ from typing import Any
 from evalstats import contract
 from evalstats.contract import GateVerdict
 from evalstats.errors import Problem, SuiteError, UsageError
-from evalstats.gate.series import DEFAULT_MAX_INFRASTRUCTURE, NO_VALUE, Point, history, points
+from evalstats.gate.series import NO_VALUE, Point, history, points
 from evalstats.report.bundle import resolve
 from evalstats.report.integrity import read_verified
+from evalstats.scoring import MAX_LOST
 from evalstats.stats.decisions import Decision, Rule, three_verdict
 
 EXIT_CODES = {
@@ -124,7 +125,7 @@ def _refusals(
 
 
 def _point_refusals(point: Point, report: dict[str, Any], policy: dict[str, Any]) -> list[str]:
-    limit = policy.get("max_infrastructure_rate", DEFAULT_MAX_INFRASTRUCTURE)
+    limit = policy.get("max_infrastructure_rate", MAX_LOST)
     cases = len(report["data"]["case_ids"])
     checks = {
         "it is a mock run": point.is_mock,

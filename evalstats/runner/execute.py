@@ -41,9 +41,10 @@ _THRESHOLDS = (50_000, 20, 100)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The records of the arms that are complete, and the signal that stopped the run, if one did."""
+    """The records of the arms that are complete, all trials, and the signal that stopped the run, if one did."""
 
     records: tuple[dict[str, Any], ...]
+    trials: tuple[Trial, ...]
     stopped_by: signal.Signals | None = None
 
 
@@ -83,7 +84,7 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
         crew = _Crew(Workplace.of(plan, data, sweeper, os.environ, umask), on_event)
         with _journals(plan, data) as journals, _collecting_rarely():
             asyncio.run(crew.work(journals, fitting))
-        return Result(_records(plan, data, written, crew.trials), crew.stopped_by)
+        return Result(_records(plan, data, written, crew.trials), tuple(crew.trials), crew.stopped_by)
 
 
 @contextlib.contextmanager

@@ -82,11 +82,11 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:
     """Print nothing among the results, reach nothing outside, and let nobody allow more."""
-    # Refused where there is no bar to turn off (in a notebook), and where an earlier connection of this
-    # process has locked the configuration that it shares with this one.
-    for name in ("quiet", "lock"):
-        with contextlib.suppress(duckdb.InvalidInputException):
-            connection.execute(sql.statement(name))
+    if connection.execute(sql.statement("is_locked")).fetchone() == (True,):
+        return  # by an earlier connection of this process, which shares the configuration
+    with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to turn off
+        connection.execute(sql.statement("quiet"))
+    connection.execute(sql.statement("lock"))
 
 
 @contextlib.contextmanager
