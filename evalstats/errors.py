@@ -80,6 +80,10 @@ class JournalError(EvalstatsError):
     """A journal or manifest of a run cannot be read. Whoever keeps the run folders acts."""
 
 
+class LogError(EvalstatsError):
+    """A log of another tool does not hold what its format promises. Who wrote or chose the log acts."""
+
+
 class StoreError(EvalstatsError):
     """The database is locked, foreign, damaged or of another version."""
 

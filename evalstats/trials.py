@@ -35,7 +35,7 @@ class Trial:
     trial_index: int
     status: Status
     outcome: Outcome
-    started_at: str
+    started_at: str | None
     archetype: str | None = None
     attempt: int = 1
     seed: int | None = None
@@ -58,6 +58,12 @@ class Trial:
     error_class: str | None = None
     isolation: Isolation | None = None
     leftover_processes: int | None = None
+    # Of trials that were read from another tool's log:
+    utc_offset: str | None = None  # as written, for example "-04:00"; "naive" when the log names none
+    cached: bool | None = None  # answered from a cache, so no independent look at the subject
+    source_path: str | None = None
+    source_sha256: str | None = None
+    source_locator: str | None = None
     artifacts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ def run_record(
         "schema_version": 1,
         "run_id": run.run_id,
         "suite": {name: value for name, value in manifest["suite"].items() if value is not None},
-        "started_at": min((t.started_at for t in trials), default=manifest["created_at"]),
+        "started_at": min((t.started_at for t in trials if t.started_at), default=manifest["created_at"]),
         "completed_at": timestamp(),
         "status": result.status,
         "verdict": _verdict(result.status, lone=lone),

@@ -248,6 +248,7 @@ def _check_agreement(trial: Trial, run: Mapping[str, Any], file: Path, line: int
                 "is another one than in the manifest of its run", path=file, line=line, field=f"/{field}"
             )
     try:
-        rows.moment(trial.started_at)
+        if trial.started_at is not None:
+            rows.moment(trial.started_at)
     except ValueError:
         raise JournalError("is no date", path=file, line=line, field="/started_at") from None

@@ -26,7 +26,7 @@ _KINDS = {
     "Int64": "idx seed trials_per_case exit_code tokens_in tokens_out tokens_cache tool_calls"
     " leftover_processes",
     "float64": "score_sum score_sumsq score duration_s cost",
-    "boolean": "is_mock usable passed required",
+    "boolean": "is_mock usable passed required cached",
     "datetime64[us]": "created_at started_at",
 }
 _DTYPES = {name: dtype for dtype, columns in _KINDS.items() for name in columns.split()}
@@ -95,7 +95,8 @@ class Store:
         Columns: trial_key, run_id, suite_id, case_id, archetype, arm, trial_index, attempt, seed (of
         the trial), status, outcome, usable, reason, score, passed, started_at, duration_s, exit_code,
         tokens_in, tokens_out, tokens_cache, cost, cost_source, tool_calls, stop_reason, error_class,
-        isolation, leftover_processes, stdout_sha256, stderr_sha256, transcript_sha256.
+        isolation, leftover_processes, utc_offset, cached, source_path, source_sha256, source_locator,
+        stdout_sha256, stderr_sha256, transcript_sha256.
         """
         self.require(suite_id, run_ids)
         return self._frame("trials", suite_id=suite_id, run_ids=_listed(run_ids))

@@ -59,7 +59,8 @@ _PLAIN_TRIAL = {
     "reason": _TEXT, "score": _NUMBER, "passed": _FLAG, "duration_s": _NUMBER, "exit_code": _WHOLE,
     "tokens_in": _WHOLE, "tokens_out": _WHOLE, "tokens_cache": _WHOLE, "cost": _NUMBER, "cost_source": _TEXT,
     "tool_calls": _WHOLE, "stop_reason": _TEXT, "cited_cards": _WORDS, "cited_recipes": _WORDS,
-    "error_class": _TEXT, "isolation": _TEXT, "leftover_processes": _WHOLE,
+    "error_class": _TEXT, "isolation": _TEXT, "leftover_processes": _WHOLE, "utc_offset": _TEXT,
+    "cached": _FLAG, "source_path": _TEXT, "source_sha256": _TEXT, "source_locator": _TEXT,
 }  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def trial_table(trials: Mapping[str, Trial]) -> pa.Table:
     columns: dict[str, list[Any]] = {name: [getattr(t, name) for t in each] for name in _PLAIN_TRIAL}
     columns["trial_key"] = list(trials)
     columns["usable"] = [t.outcome.usable for t in each]
-    columns["started_at"] = [moment(t.started_at) for t in each]
+    columns["started_at"] = [None if t.started_at is None else moment(t.started_at) for t in each]
     for stream in ("stdout", "stderr", "transcript"):
         columns[f"{stream}_sha256"] = [t.artifacts.get(stream) for t in each]
     return _table(columns, _PLAIN_TRIAL | {"usable": _FLAG, "started_at": _MOMENT})

@@ -56,7 +56,7 @@ def test_migrations_are_recorded_once(path: Path) -> None:
     for _ in range(2):
         with store.open(path) as opened:
             applied = opened.connection.execute("SELECT name FROM migrations").fetchall()
-    assert applied == [("0001_first",)]
+    assert applied == [(name,) for name in sql.names("schema")]
 
 
 def test_reading_does_not_make_a_store(path: Path) -> None:
@@ -187,7 +187,7 @@ def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], No
     names, statement = sql.names, sql.statement
 
     def upgrade(text: str) -> None:
-        more = {"schema": ("0002_next",)}
+        more = {"schema": ("9999_next",)}
         monkeypatch.setattr(sql, "names", lambda folder: (*names(folder), *more.get(folder, ())))
         monkeypatch.setattr(
             sql, "statement", lambda name: text if name.endswith("_next") else statement(name)
@@ -204,15 +204,15 @@ def test_an_older_store_is_migrated_by_a_writer_only(
     runs.add("r1")
     store.ingest(path, runs.folder)
     next_version("ALTER TABLE runs ADD COLUMN wing VARCHAR; UPDATE runs SET wing = 'east';")
-    with pytest.raises(StoreError, match="needs migration 0002_next; run `evalstats db migrate`"):
+    with pytest.raises(StoreError, match="needs migration 9999_next; run `evalstats db migrate`"):
         store.open(path, read_only=True)
-    assert [str(finding) for finding in store.check(path, runs.folder)] == [f"{path}: 0002_next is pending"]
+    assert [str(finding) for finding in store.check(path, runs.folder)] == [f"{path}: 9999_next is pending"]
     store.open(path).close()
     with store.open(path, read_only=True) as opened:
         assert opened.connection.execute("SELECT run_id, wing FROM runs").fetchall() == [("r1", "east")]
-        assert len(opened.connection.execute("FROM migrations").fetchall()) == 2
+        assert opened.connection.execute("FROM migrations").fetchall()[-1][0] == "9999_next"
     monkeypatch.undo()
-    with pytest.raises(StoreError, match=r"newer evalstats \(0002_next\)"):
+    with pytest.raises(StoreError, match=r"newer evalstats \(9999_next\)"):
         store.open(path)
 
 
@@ -223,7 +223,7 @@ def test_a_migration_that_fails_changes_nothing(path: Path, next_version: Callab
         store.open(path)
     with duckdb.connect(str(path), read_only=True) as connection:
         assert connection.execute("FROM duckdb_columns() WHERE column_name = 'wing'").fetchall() == []
-        assert connection.execute("SELECT name FROM migrations").fetchall() == [("0001_first",)]
+        assert "9999_next" not in str(connection.execute("SELECT name FROM migrations").fetchall())
 
 
 @pytest.mark.parametrize("size", [5000, 100_000])

@@ -49,7 +49,7 @@ def test_ingest_keeps_every_field(path: Path, runs: Any) -> None:
         assert [str(v) for v in first.fetchall()[0]] == [
             "r1", "demo", "c1", "A1", "skill-on", "1", "1", str(2**47 + 1), "pass", "ok", "True", "None", "1.0",
             "True", "2026-03-01 12:00:01.500000", "0.25", "0", "None", "None", "None", "None", "None", "None",
-            "None", "['card']", "None", "None", "bwrap", "None", "None", "None",
+            "None", "['card']", "None", "None", "bwrap", "None", "None", "None", *["None"] * 5,
         ]  # fmt: skip
         assert ask("SELECT count(*), count(passed) FROM expectations").fetchall() == [(14, 8)]
         by_dimension = ask(
