@@ -115,6 +115,16 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def sync_file(path: Path) -> None:
+    """Bring a file and its name to disk."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    sync_folder(path.parent)
+
+
 def write_synced(path: Path, data: bytes) -> None:
     """Write a file so that it is either absent or whole, and on disk: temporary name, sync, rename, sync."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

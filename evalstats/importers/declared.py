@@ -1,0 +1,58 @@
+"""The figures that tools report, by the rules of those tools, to hold against what they declare.
+
+These are not our statistics: they repeat what a tool does, so that a difference means that rows and report do
+not belong together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from evalstats.importers.logs import number
+from evalstats.importers.rows import Row
+
+
+class Tally:
+    """The scores of each case, as rows go by; then means over case means and their standard errors."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self._scores: dict[str, list[float]] = defaultdict(list)
+        self._about: dict[str, Mapping[str, Any]] = {}
+
+    def add(self, row: Row, about: Mapping[str, Any] | None = None) -> None:
+        """Take the score of a row, if it has one."""
+        value = number(row.score) if row.outcome.usable else None
+        if value is None:
+            return
+        self._scores[row.case_id].append(value)
+        self._about[row.case_id] = about or {}
+        if self.name is None and row.scores:
+            self.name = next((n for n, v in row.scores.items() if v == value), None)
+
+    def statistic(self, name: str, cluster: str | None = None) -> float | None:
+        """Return ``accuracy``, ``mean``, ``stderr``, ``std`` or ``var`` over cases; None for anything else."""
+        means = {case: sum(scores) / len(scores) for case, scores in self._scores.items()}
+        n = len(means)
+        if not n:
+            return None
+        mean = sum(means.values()) / n
+        if name in ("accuracy", "mean"):
+            return mean
+        if n < 2 or name not in ("stderr", "std", "var"):
+            return None
+        if cluster is not None:
+            return self._clustered(means, mean, cluster) if name == "stderr" else None
+        variance = sum((value - mean) ** 2 for value in means.values()) / (n - 1)
+        return {"var": variance, "std": math.sqrt(variance), "stderr": math.sqrt(variance / n)}[name]
+
+    def _clustered(self, means: Mapping[str, float], mean: float, cluster: str) -> float | None:
+        """Return the standard error from cluster sums, with the correction C / (C - 1)."""
+        sums: dict[str, float] = defaultdict(float)
+        for case, value in means.items():
+            sums[str(self._about[case].get(cluster))] += value - mean
+        c = len(sums)
+        return math.sqrt(sum(s**2 for s in sums.values()) * c / (c - 1)) / len(means) if c > 1 else None
