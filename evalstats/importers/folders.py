@@ -51,13 +51,14 @@ class _Spool:
         self.lines: list[bytes] = []
 
     def add(self, found: Found) -> None:
-        known = self.recorded.get(found.trial.key)
+        trial = found.trial
+        known = self.recorded.get(trial.key)
         if known is not None:
-            if known != content_digest(found.trial):
-                raise _contradiction(found.trial)
+            if known != content_digest(trial):
+                raise _contradiction(trial)
             return
         self.superseded |= found.supersedes
-        self.lines.append(journal.encode(found.trial.as_record()))
+        self.lines.append(journal.encode(trial.as_record()))
         if len(self.lines) >= _BATCH:
             self.flush()
 
@@ -140,7 +141,7 @@ def manifest(run: ImportedRun) -> dict[str, Any]:
         },
         "cases": list(run.cases),
         "case_hashes": run.cases,
-        "trials_per_case": max(run.n_trials.values(), default=1),
+        "trials_per_case": run.trials_per_case,
         "runtime": {"name": logged.tool, "version": logged.tool_version},
         "model": logged.model,
         "judge_model": logged.judge_model,

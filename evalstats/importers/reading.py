@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstats import contract
 from evalstats.contract import Arm, Outcome
 from evalstats.errors import UsageError
 from evalstats.importers.logs import Log
 from evalstats.importers.rows import Declared, Importer, LoggedRun, Options, Row
-from evalstats.importers.rules import NAIVE, canonical, content_digest, kept, moment, slug, text, trial_of
+from evalstats.importers.rules import (
+    NAIVE,
+    canonical,
+    fingerprint,
+    hold,
+    moment,
+    slug,
+    text,
+    trial_of,
+    withdraw,
+)
 from evalstats.trials import Trial, timestamp
 
 CACHED = "answered from a cache: no independent look at the subject"
@@ -53,7 +63,7 @@ class FileReport:
 
 @dataclass(slots=True, eq=False)
 class ImportedRun:
-    """One run, named and known by its content. The digests of its ``cases`` fill up while its trials are read."""
+    """One run, named and known by its content. Its ``cases`` fill up while its rows are read."""
 
     run_id: str
     group_id: str
@@ -63,7 +73,7 @@ class ImportedRun:
     created_at: str
     files: dict[str, str] = field(default_factory=dict)
     cases: dict[str, str] = field(default_factory=dict)
-    n_trials: Counter[str] = field(default_factory=Counter)
+    trials_per_case: int = 1
 
     @property
     def scoring_digest(self) -> str:
@@ -73,17 +83,25 @@ class ImportedRun:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A trial of a run. ``supersedes`` is set when it takes the place of one that was found before."""
+    """A row of a run. ``supersedes`` is set when it takes the place of one that was found before."""
 
     run: ImportedRun
-    trial: Trial
+    row: Row
+    log: Log
     supersedes: bool = False
 
+    @property
+    def trial(self) -> Trial:
+        """Return the row as a trial, fit for a journal."""
+        run, source = self.run, (self.log.name, self.log.sha256)
+        return trial_of(self.row, run_id=run.run_id, suite_id=run.suite_id, arm=run.arm, source=source)
 
-@dataclass(slots=True)
-class _Place:
-    digest: bytes
-    file: str
+
+class _Place(NamedTuple):
+    """Where a trial was told first, and what it said."""
+
+    fingerprint: int
+    log: Log
     locator: str
     usable: bool
 
@@ -105,7 +123,7 @@ class Reading:
         self.paths = paths
         self.files: list[FileReport] = []
         self.runs: dict[str, ImportedRun] = {}
-        self._seen: dict[bytes, _Place] = {}
+        self._seen: dict[tuple[str, str, int], _Place] = {}
         self._first: dict[tuple[str, str], int] = {}  # (run, case) -> the trial that was answered first
 
     def __iter__(self) -> Iterator[Found]:
@@ -162,56 +180,53 @@ class Reading:
         return run
 
     def _trial(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> Iterator[Found]:
-        trial = self._made(run, row, log, report)
-        digest = content_digest(trial)
-        key = bytes.fromhex(trial.key)
+        self._hold(run, row, log, report)
+        key, told = (run.run_id, row.case_id, row.trial_index), fingerprint(row)
         place = self._seen.get(key)
-        if place is not None and not self._takes_over(trial, digest, place, log):
+        if place is not None and not self._takes_over(row, told, place, log):
             report.duplicates += 1
             return
-        self._seen[key] = _Place(digest, log.name, row.locator, trial.outcome.usable)
+        self._seen[key] = _Place(told, log, row.locator, row.outcome.usable)
         report.trials += 1
-        report.statuses[STATUS_WORDS.get(trial.outcome, str(trial.outcome))] += 1
-        run.n_trials[trial.case_id] = max(run.n_trials[trial.case_id], trial.trial_index)
-        yield Found(run, trial, supersedes=place is not None)
+        report.statuses[STATUS_WORDS.get(row.outcome, row.outcome)] += 1
+        run.trials_per_case = max(run.trials_per_case, row.trial_index)
+        yield Found(run, row, log, supersedes=place is not None)
 
-    def _takes_over(self, trial: Trial, digest: bytes, place: _Place, log: Log) -> bool:
-        """Return whether a trial takes the place of one that was told before. Raises LogError when none may.
+    def _takes_over(self, row: Row, told: int, place: _Place, log: Log) -> bool:
+        """Return whether a row takes the place of one that was told before. Raises LogError when none may.
 
         An attempt that was lost gives way to the one that was not: that is a retry.
         """
-        if place.digest == digest:
+        if place.fingerprint == told:
             return False
-        if place.usable != trial.outcome.usable:
-            return trial.outcome.usable
+        if place.usable != row.outcome.usable:
+            return row.outcome.usable
         if self.options.on_conflict == "error":
-            raise log.error(_conflict(trial, place))
+            raise log.error(_conflict(row, place))
         return self.options.on_conflict == "last"
 
-    def _made(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> Trial:
-        row = kept(row, self.options)
-        if not row.case_id:
-            raise log.error("a case needs an id", field=row.locator)
-        self._note_case(run, row, report)
-        row = self._independent(run, row)
-        trial = trial_of(row, run_id=run.run_id, suite_id=run.suite_id, arm=run.arm)
-        if trial.utc_offset == NAIVE:
+    def _hold(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> None:
+        hold(row, self.options)
+        if not row.case_id or row.trial_index < 1:
+            raise log.error("a case needs an id, and its trials count from 1", field=row.locator)
+        if row.started_at is not None and moment(row.started_at)[1] == NAIVE:
             _warn(report, "times without a zone are taken as UTC and marked naive")
-        return replace(trial, source_path=log.name, source_sha256=log.sha256)
+        self._note_case(run, row, report)
+        self._keep_independent(run, row)
 
     def _note_case(self, run: ImportedRun, row: Row, report: FileReport) -> None:
-        digest = contract.digest(canonical(row.case_id if row.content is None else row.content))
-        if run.cases.setdefault(row.case_id, digest) != digest:
-            _warn(report, "a case asks different things in different rows; is its id the right key?")
+        known = run.cases.get(row.case_id)
+        if known is None or row.content is not None:
+            digest = contract.digest(canonical(row.case_id if row.content is None else row.content))
+            if run.cases.setdefault(row.case_id, digest) != digest:
+                _warn(report, "a case asks different things in different rows; is its id the right key?")
 
-    def _independent(self, run: ImportedRun, row: Row) -> Row:
+    def _keep_independent(self, run: ImportedRun, row: Row) -> None:
         """Let the first answer of a case count, cached or not; a further one from the cache repeats it."""
-        if not row.outcome.usable:
-            return row
-        first = self._first.setdefault((run.run_id, row.case_id), row.trial_index)
-        if row.cached and row.trial_index != first:
-            return replace(row, outcome=Outcome.DEGRADED, reason=CACHED, score=None, passed=None)
-        return row
+        if row.cached is not None and row.outcome.usable:
+            first = self._first.setdefault((run.run_id, row.case_id), row.trial_index)
+            if row.cached and row.trial_index != first:
+                withdraw(row, Outcome.DEGRADED, CACHED)
 
 
 # The words of the summary; other outcomes go by their own name.
@@ -242,9 +257,9 @@ def _run_id(suite_id: str, key: tuple[str, ...], arm: Arm | None, options: Optio
     return f"import-{suite_id}-{digest[:12]}"
 
 
-def _conflict(trial: Trial, place: _Place) -> str:
-    here, there = trial.source_locator, f"{place.file}: {place.locator}"
-    what = f"trial {trial.trial_index} of case {trial.case_id!r} differs here ({here}) and in {there}"
+def _conflict(row: Row, place: _Place) -> str:
+    there = f"{place.log.name}: {place.locator}"
+    what = f"trial {row.trial_index} of case {row.case_id!r} differs here ({row.locator}) and in {there}"
     return f"{what}; choose with --on-conflict first or last"
 
 

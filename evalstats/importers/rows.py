@@ -67,9 +67,11 @@ class Options:
             raise UsageError("must be LOW:HIGH with LOW below HIGH", field="--score-range")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)  # not frozen: a frozen one costs three times as much to make
 class Row:
     """One attempt at one case, as the log tells it. What the log does not know is None.
+
+    The reader takes a row over and holds it to the rules in place; an importer yields it and lets go.
 
     ``locator`` says where in the file it stands (``line 12``, ``samples/3_epoch_1.json``, ``/results/7``).
     ``scores`` are all scores by name, ``score`` the one that counts. ``content`` is what the case asks, as any

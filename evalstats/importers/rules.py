@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,19 +22,17 @@ _AS_TOLD = (
 _COUNTS = ("tokens_in", "tokens_out", "tokens_cache", "tool_calls")
 
 
-def kept(row: Row, options: Options) -> Row:
-    """Return the row as the rules allow it to be kept."""
-    row = replace(
-        row,
-        case_id=text(row.case_id)[:MAX_TEXT],
-        archetype=_archetype(row, options.cluster_key),
-        reason=None if row.reason is None else text(row.reason)[:MAX_TEXT],
-    )
-    return _in_range(row, options)
+def hold(row: Row, options: Options) -> None:
+    """Hold a row to the rules, in place: its texts can be kept, its score is known or NULL with a reason."""
+    row.case_id = _short(row.case_id)
+    row.archetype = _archetype(row, options.cluster_key)
+    if row.reason is not None:
+        row.reason = _short(row.reason)
+    _hold_score(row, options)
 
 
-def trial_of(row: Row, *, run_id: str, suite_id: str, arm: Arm) -> Trial:
-    """Return a kept row as a trial of a run; where it was read is for the reader to add."""
+def trial_of(row: Row, *, run_id: str, suite_id: str, arm: Arm, source: tuple[str, str]) -> Trial:
+    """Return a row that was held to the rules as a trial of a run; ``source`` is path and digest of its file."""
     started, offset = moment(row.started_at)
     known: dict[str, Any] = {name: getattr(row, name) for name in _AS_TOLD}
     known |= {name: _count(getattr(row, name)) for name in _COUNTS}
@@ -46,10 +43,12 @@ def trial_of(row: Row, *, run_id: str, suite_id: str, arm: Arm) -> Trial:
         case_id=row.case_id,
         arm=arm,
         status=_status(row),
-        passed=_passed(row),
+        passed=passed(row),
         started_at=started,
         utc_offset=offset,
         dimension_scores={text(name): number(value) for name, value in row.scores.items()},
+        source_path=source[0],
+        source_sha256=source[1],
         source_locator=row.locator,
         **known,
     )
@@ -79,37 +78,44 @@ def moment(written: str | None) -> tuple[str | None, str | None]:
         return None, None
 
 
+def _short(value: str) -> str:
+    return value if value.isascii() and len(value) <= MAX_TEXT else text(value)[:MAX_TEXT]
+
+
 def _archetype(row: Row, cluster_key: str | None) -> str | None:
     value: Any = row.archetype
     if cluster_key is not None:
         value = row.about
         for step in cluster_key.split("."):
             value = value.get(step) if isinstance(value, dict) else None
-    return None if value is None else text(str(value))[:MAX_TEXT]
+    return None if value is None else _short(str(value))
 
 
-def _in_range(row: Row, options: Options) -> Row:
-    """Return the row with a score between 0 and 1, or without one and with the reason."""
-    if row.outcome in (Outcome.TIMEOUT, Outcome.LIMIT) and row.score is None:
-        return replace(row, score=0.0)
+def _hold_score(row: Row, options: Options) -> None:
+    """Bring the score between 0 and 1, or leave the row without one and say why."""
     if not row.outcome.usable:
-        return replace(row, score=None, passed=None, reason=row.reason or f"{row.outcome} in the log")
-    if row.score is None:
-        return _unscored(row, row.reason or "no score in the log")
-    value = number(row.score)
-    if value is None:
-        return _unscored(row, "the score is not a finite number")
-    low, high = options.score_range
-    if not low <= value <= high:
-        return _unscored(row, f"the score lies outside {low:g} to {high:g}; see --score-range")
-    return replace(row, score=(value - low) / (high - low))
+        withdraw(row, row.outcome, row.reason or f"{row.outcome} in the log")
+    elif row.score is None and row.outcome is not Outcome.OK:
+        row.score = 0.0  # a subject that ran into its limit
+    elif row.score is None:
+        withdraw(row, Outcome.UNSCORED, row.reason or "no score in the log")
+    elif (value := number(row.score)) is None:
+        withdraw(row, Outcome.UNSCORED, "the score is not a finite number")
+    else:
+        low, high = options.score_range
+        if low <= value <= high:
+            row.score = (value - low) / (high - low)
+        else:
+            withdraw(row, Outcome.UNSCORED, f"the score lies outside {low:g} to {high:g}; see --score-range")
 
 
-def _unscored(row: Row, reason: str) -> Row:
-    return replace(row, outcome=Outcome.UNSCORED, reason=reason, score=None, passed=None)
+def withdraw(row: Row, outcome: Outcome, reason: str) -> None:
+    """Make a row one that carries no score, with the reason."""
+    row.outcome, row.reason, row.score, row.passed = outcome, reason, None, None
 
 
-def _passed(row: Row) -> bool | None:
+def passed(row: Row) -> bool | None:
+    """Return whether a row passed: as its log says, else whether it has the full score."""
     if row.score is None:
         return None
     return row.score == 1.0 if row.passed is None else row.passed
@@ -117,7 +123,7 @@ def _passed(row: Row) -> bool | None:
 
 def _status(row: Row) -> Status:
     if row.outcome.usable:
-        return Status.PASS if _passed(row) else Status.FAIL
+        return Status.PASS if passed(row) else Status.FAIL
     words = {Outcome.INFRASTRUCTURE: Status.ERROR, Outcome.SKIPPED: Status.SKIPPED}
     return words.get(row.outcome, Status.INCONCLUSIVE)
 
@@ -142,3 +148,12 @@ def content_digest(trial: Trial) -> bytes:
     for name in ("source_path", "source_sha256", "source_locator"):
         del record[name]
     return hashlib.sha256(canonical(record)).digest()[:16]
+
+
+def fingerprint(row: Row) -> int:
+    """Return what tells two tellings of one attempt apart, within this process."""
+    named = tuple(row.scores.items()) if row.scores else ()
+    return hash((*(getattr(row, name) for name in _COMPARED), named))
+
+
+_COMPARED = (*_AS_TOLD, *_COUNTS, "passed", "duration_s", "cost", "started_at")
