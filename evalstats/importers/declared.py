@@ -12,26 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalstats.importers.logs import number
-from evalstats.importers.rows import Row
 
 
 class Tally:
     """The scores of each case, as rows go by; then means over case means and their standard errors."""
 
     def __init__(self) -> None:
-        self.name: str | None = None
         self._scores: dict[str, list[float]] = defaultdict(list)
         self._about: dict[str, Mapping[str, Any]] = {}
 
-    def add(self, row: Row, about: Mapping[str, Any] | None = None) -> None:
-        """Take the score of a row, if it has one."""
-        value = number(row.score) if row.outcome.usable else None
-        if value is None:
-            return
-        self._scores[row.case_id].append(value)
-        self._about[row.case_id] = about or {}
-        if self.name is None and row.scores:
-            self.name = next((n for n, v in row.scores.items() if v == value), None)
+    def add(self, case_id: str, score: Any, about: Mapping[str, Any] | None = None) -> None:
+        """Take one score, if it is one; ``about`` is where the names of clusters are looked up."""
+        value = number(score)
+        if value is not None:
+            self._scores[case_id].append(value)
+            self._about[case_id] = about or {}
 
     def statistic(self, name: str, cluster: str | None = None) -> float | None:
         """Return ``accuracy``, ``mean``, ``stderr``, ``std`` or ``var`` over cases; None for anything else."""

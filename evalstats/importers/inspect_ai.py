@@ -7,6 +7,7 @@ its task id, so both files are one run, and a sample repeated from the first cou
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,14 +39,15 @@ def read(log: Log, options: Options) -> Iterator[Item]:
     if not isinstance(spec, dict) or not isinstance(spec.get("task"), str):
         raise log.error("names no task; is it a whole log?", field="/eval/task")
     run = _run(header, spec)
-    tally = Tally()
-    run.declared = lambda: _declared(header, tally)
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    run.declared = lambda: _declared(header, tallies)
     yield run, None
     seen: set[tuple[str, int]] = set()
     for locator, sample in samples:
         row = _row(log, locator, sample, header, options)
         seen.add((row.case_id, row.trial_index))
-        tally.add(row, _metadata(sample))
+        for name, score in row.scores.items():
+            tallies[name].add(row.case_id, score, _mapping(sample.get("metadata")))
         yield run, row
     if header.get("status", "started") in _FINISHED:
         for row in _missing(spec, seen):
@@ -238,26 +240,27 @@ def _missing(spec: Mapping[str, Any], seen: set[tuple[str, int]]) -> Iterator[Ro
                 )
 
 
-def _declared(header: Mapping[str, Any], tally: Tally) -> list[Declared]:
-    """Return the metrics that the log reports of the score that counts, recomputed where the reducer is the mean."""
-    results = _mapping(header.get("results")).get("scores")
-    first = results[0] if isinstance(results, list) and results and isinstance(results[0], dict) else {}
-    if first.get("reducer", "mean") != "mean" or (tally.name and first.get("name") != tally.name):
-        return []
+def _declared(header: Mapping[str, Any], tallies: Mapping[str, Tally]) -> list[Declared]:
+    """Return the metrics that the log reports, recomputed where the reducer is the mean."""
+    reported = _mapping(header.get("results")).get("scores")
     found = []
-    for metric in _mapping(first.get("metrics")).values():
-        if not isinstance(metric, dict) or metric.get("group"):
+    for score in reported if isinstance(reported, list) else []:
+        tally = tallies.get(str(_mapping(score).get("name")))
+        if tally is None or score.get("reducer", "mean") != "mean":
             continue
-        cluster = _mapping(metric.get("params", metric.get("options"))).get("cluster")
-        value, again = number(metric.get("value")), tally.statistic(str(metric.get("name")), cluster)
-        if value is not None and again is not None:
-            label = f"{metric['name']}({cluster})" if cluster else str(metric["name"])
-            found.append(Declared(name=label, declared=value, recomputed=again))
+        for metric in _mapping(score.get("metrics")).values():
+            if isinstance(metric, dict) and not metric.get("group"):
+                found += _recomputed(score["name"], metric, tally)
     return found
 
 
-def _metadata(sample: Any) -> Mapping[str, Any]:
-    return _mapping(sample.get("metadata"))
+def _recomputed(scorer: str, metric: Mapping[str, Any], tally: Tally) -> list[Declared]:
+    cluster = _mapping(metric.get("params", metric.get("options"))).get("cluster")
+    value, again = number(metric.get("value")), tally.statistic(str(metric.get("name")), cluster)
+    if value is None or again is None:
+        return []
+    label = f"{metric['name']}({cluster})" if cluster else str(metric["name"])
+    return [Declared(name=f"{scorer}/{label}", declared=value, recomputed=again)]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

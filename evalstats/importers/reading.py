@@ -148,8 +148,8 @@ class Reading:
             if logged not in met:
                 met[logged] = self._run(logged, log)
             if row is not None:
-                cases.add((met[logged].suite_id, row.case_id))
                 yield from self._trial(met[logged], row, log, report)
+                cases.add((row.case_id, met[logged].cases[row.case_id]))
         report.suites = sorted({run.suite_id for run in met.values()})
         report.runs, report.cases = len({run.run_id for run in met.values()}), len(cases)
         for logged in met:
