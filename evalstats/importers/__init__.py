@@ -23,7 +23,15 @@ from evalstats.importers.rows import Declared, Importer, Item, LoggedRun, Option
 
 ENTRY_POINTS = "evalstats.importers"
 # The module of each built-in format, the most particular first: the first that recognises a file reads it.
-BUILT_IN: tuple[str, ...] = ("inspect_ai", "lm_eval", "promptfoo", "swe_bench", "junit", "table")
+BUILT_IN: tuple[str, ...] = (
+    "inspect_ai",
+    "lm_eval",
+    "promptfoo",
+    "swe_bench",
+    "junit",
+    "terminal_bench",
+    "table",
+)
 
 __all__ = [
     "BUILT_IN",
