@@ -29,6 +29,7 @@ BUILT_IN: tuple[str, ...] = (
     "promptfoo",
     "swe_bench",
     "junit",
+    "skill_creator",
     "terminal_bench",
     "table",
 )

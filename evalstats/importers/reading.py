@@ -154,7 +154,7 @@ class Reading:
         report.runs, report.cases = len({run.run_id for run in met.values()}), len(cases)
         for logged in met:
             report.declared += logged.declared()
-            report.warnings += logged.warnings
+            report.warnings += [note for note in logged.warnings if note not in report.warnings]
 
     def _recognised(self, log: Log) -> tuple[Importer | None, str]:
         if self.forced:
