@@ -31,6 +31,7 @@ BUILT_IN: tuple[str, ...] = (
     "junit",
     "skill_creator",
     "terminal_bench",
+    "agentops",
     "table",
 )
 

@@ -247,7 +247,8 @@ def _logs(paths: Sequence[Path]) -> Iterator[tuple[Log, bool]]:
         if not path.exists():
             raise UsageError("is not there", path=path)
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
-            if not any(part.startswith(".") for part in file.relative_to(path).parts):
+            inside = file.relative_to(path)
+            if file == path or not (inside.name.startswith(".") or ".git" in inside.parts):
                 yield Log(file), file == path
 
 

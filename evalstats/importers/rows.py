@@ -128,13 +128,15 @@ class LoggedRun:
     """One run of one suite in one arm, as found in a log; rows point to it.
 
     ``key`` is what names the run wherever its files lie (the tool's own run id, not a path): two files with one
-    key are one run. ``group`` is shared by runs that are paired, such as the two arms of one execution.
+    key are one run. ``label`` tells it from its siblings where neither model nor arm does. ``group`` is shared
+    by runs that are paired, such as the two arms of one execution.
     ``declared`` is asked for when all rows of the file have been read. ``warnings`` may grow while they are.
     """
 
     suite: str
     key: tuple[str, ...]
     arm: Arm = Arm.CANDIDATE
+    label: str | None = None
     group: tuple[str, ...] | None = None
     model: str | None = None
     judge_model: str | None = None
