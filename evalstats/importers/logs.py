@@ -78,6 +78,15 @@ class Log:
         return found if isinstance(found, dict) else None
 
     @functools.cached_property
+    def first_element(self) -> dict[str, Any] | None:
+        """Return the first element of a JSON file that is an array of objects."""
+        try:
+            found = next(self.items("item"), None)
+        except LogError:
+            return None
+        return found if isinstance(found, dict) else None
+
+    @functools.cached_property
     def top_keys(self) -> tuple[str, ...]:
         """Return the keys of the outermost object as far as the first 64 KiB show them, or none.
 

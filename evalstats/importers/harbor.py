@@ -1,0 +1,97 @@
+"""Results of Harbor: ``result.json`` in the folder of each trial. The folder above is the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstats.contract import Outcome
+from evalstats.importers.logs import Log, number, whole
+from evalstats.importers.rows import Item, LoggedRun, Options, Row
+
+NAME = "harbor"
+
+
+def sniff(log: Log) -> str | None:
+    """Recognise a trial by its keys, and the summary of a run by its own."""
+    keys = set(log.top_keys)
+    if {"task_name", "trial_name"} <= keys:
+        return "the result of a trial"
+    return "the summary of a run" if {"n_total_trials", "id"} <= keys else None
+
+
+def read(log: Log, options: Options) -> Iterator[Item]:
+    """Yield the one row of a trial; a summary holds none."""
+    result = log.json()
+    if "n_total_trials" in result:
+        when = _text(result.get("started_at"))
+        yield (
+            LoggedRun(suite="harbor", key=("harbor-summary", log.sha256), tool="harbor", created_at=when),
+            None,
+        )
+        return
+    agent = _mapping(result.get("agent_info"))
+    model = _mapping(agent.get("model_info"))
+    name = _text(model.get("name"))
+    run = LoggedRun(
+        suite=_text(_mapping(_mapping(result.get("config")).get("task")).get("source")) or "harbor",
+        key=("harbor", log.path.resolve().parent.parent.name, _text(agent.get("name")) or "", name or ""),
+        model=name,
+        tool=_text(agent.get("name")),
+        tool_version=_text(agent.get("version")),
+        created_at=_text(result.get("started_at")),
+    )
+    yield run, _row(log, result)
+
+
+def _row(log: Log, result: Mapping[str, Any]) -> Row:
+    case, trial = _text(result.get("task_name")), _text(result.get("trial_name"))
+    if case is None or trial is None:
+        raise log.error("a trial needs its task_name and trial_name")
+    used, error = _mapping(result.get("agent_result")), _mapping(result.get("exception_info"))
+    rewards = _mapping(_mapping(result.get("verifier_result")).get("rewards"))
+    scores = {str(name): number(value) for name, value in rewards.items()}
+    outcome, kind = _ending(error, scores)
+    return Row(
+        case_id=case,
+        trial_index=_index(log, trial),
+        locator=trial,
+        outcome=outcome,
+        score=next(iter(scores.values()), None),
+        reason=kind if outcome is not Outcome.OK else None,
+        scores=scores,
+        content=result.get("task_checksum"),
+        about=result,
+        started_at=_text(result.get("started_at")),
+        tokens_in=whole(used.get("n_input_tokens")),
+        tokens_out=whole(used.get("n_output_tokens")),
+        tokens_cache=whole(used.get("n_cache_tokens")),
+        cost=number(used.get("cost_usd")),
+        cost_source="harbor" if number(used.get("cost_usd")) is not None else None,
+        error_class=kind,
+    )
+
+
+def _ending(error: Mapping[str, Any], scores: Mapping[str, Any]) -> tuple[Outcome, str | None]:
+    """Return how the trial ended; one that was verified counts, whatever was raised on the way."""
+    kind = _text(error.get("exception_type"))
+    if kind is None or scores:
+        return Outcome.OK, kind
+    return (Outcome.TIMEOUT if kind == "AgentTimeoutError" else Outcome.INFRASTRUCTURE), kind
+
+
+def _index(log: Log, trial: str) -> int:
+    """Return the rank of a trial among the folders of its task: names end in random letters, not in numbers."""
+    task = trial.rpartition("__")[0] or trial
+    folders = sorted(
+        path.name for path in log.path.resolve().parent.parent.glob(f"{task}__*") if path.is_dir()
+    )
+    return folders.index(trial) + 1 if trial in folders else 1
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
