@@ -63,6 +63,9 @@ def _record(log: Log, options: Options) -> Iterator[Item]:
         facts={"run_id": record.get("run_id"), "status": record.get("status"), "git": record.get("git")},
     )
     yield run, None
+    if (log.path.parent / "journal").is_dir():
+        run.warnings.append("its journal lies beside it and is read instead: it says more")
+        return
     for index, case in enumerate(record["case_results"]):
         yield run, _case(log, case, f"/case_results/{index}")
 

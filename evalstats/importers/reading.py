@@ -167,7 +167,7 @@ class Reading:
     def _run(self, logged: LoggedRun, log: Log) -> ImportedRun:
         arm = self.options.arm or logged.arm
         suite_id = slug(self.options.suite or logged.suite)
-        run_id = _run_id(suite_id, logged.key, arm, self.options)
+        run_id = logged.run_id or _run_id(suite_id, logged.key, arm, self.options)
         run = self.runs.get(run_id)
         if run is None:
             group = run_id if logged.group is None else _run_id(suite_id, logged.group, None, self.options)

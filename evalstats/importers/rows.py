@@ -130,6 +130,7 @@ class LoggedRun:
     ``key`` is what names the run wherever its files lie (the tool's own run id, not a path): two files with one
     key are one run. ``label`` tells it from its siblings where neither model nor arm does. ``group`` is shared
     by runs that are paired, such as the two arms of one execution.
+    ``run_id`` is set only where the log is our own, whose runs keep their ids.
     ``declared`` is asked for when all rows of the file have been read. ``warnings`` may grow while they are.
     """
 
@@ -137,6 +138,7 @@ class LoggedRun:
     key: tuple[str, ...]
     arm: Arm = Arm.CANDIDATE
     label: str | None = None
+    run_id: str | None = None
     group: tuple[str, ...] | None = None
     model: str | None = None
     judge_model: str | None = None

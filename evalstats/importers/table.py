@@ -1,4 +1,4 @@
-"""A table of trials, CSV or JSON lines, for everyone whose tool is not known here.
+"""A table of trials, as CSV, JSON lines or Parquet, for everyone whose tool is not known here.
 
 Columns are found by their usual names, or named by ``--map case=qid,score=acc``. Our fields: ``case`` and
 ``score`` are needed; ``trial``, ``suite``, ``arm``, ``model``, ``run``, ``archetype``, ``outcome``, ``reason``,
@@ -8,15 +8,15 @@ every further row of a case is its next trial.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from evalstats.contract import Outcome
 from evalstats.errors import UsageError
-from evalstats.importers.logs import MAX_LINE, Log, number, whole
+from evalstats.importers.cells import columns_of, has_names_in_rows, lines_of
+from evalstats.importers.logs import Log, number, whole
 from evalstats.importers.rows import Item, LoggedRun, Options, Row, arm_of
 
 NAME = "table"
@@ -57,8 +57,7 @@ Get = Callable[[Any], Any]
 
 def sniff(log: Log) -> str | None:
     """Recognise a header line, or the first object, that has a case and a score by one of their usual names."""
-    first = log.first_object
-    names = list(first) if first is not None else _header(log)
+    names = columns_of(log)
     found = {field: next((n for n in usual if n in names), None) for field, usual in NAMES.items()}
     if found["case"] is None or found["score"] is None:
         return None
@@ -70,7 +69,7 @@ def read(log: Log, options: Options) -> Iterator[Item]:
     runs: dict[tuple[str, ...], LoggedRun] = {}
     counted: Counter[tuple[LoggedRun, str]] = Counter()
     warnings: list[str] = []
-    lines = _objects(log, options, warnings) if log.first_object is not None else _cells(log)
+    lines = lines_of(log, options, warnings)
     columns, numbered = next(lines)
     get = _getters(log, columns, options)
     keys = [get[name] for name in ("suite", "arm", "model", "run") if name in get]
@@ -88,61 +87,6 @@ def read(log: Log, options: Options) -> Iterator[Item]:
         yield run, row
     for run in runs.values():
         run.warnings += warnings
-
-
-Lines = Iterator[tuple[list[str], Iterable[tuple[int, Any]]]]
-
-
-def _header(log: Log) -> list[str]:
-    line = log.head.partition(b"\n")[0]
-    try:
-        return next(csv.reader([line.decode()], delimiter=_delimiter(line)), [])
-    except (UnicodeDecodeError, csv.Error):
-        return []
-
-
-def _delimiter(line: bytes) -> str:
-    return max(",", ";", "\t", key=lambda mark: line.count(mark.encode()))
-
-
-def _cells(log: Log) -> Lines:
-    """Yield the header of a CSV file and its numbered rows."""
-    try:
-        with log.path.open("rb") as binary:
-            text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-            csv.field_size_limit(MAX_LINE)
-            reader = csv.reader(text, delimiter=_delimiter(log.head.partition(b"\n")[0]), strict=True)
-            header = next(reader, [])
-            repeated = [name for name, count in Counter(header).items() if count > 1]
-            if repeated:
-                raise log.error(f"column {repeated[0]!r} stands twice", line=1)
-            yield header, _numbered(log, reader, len(header))
-    except UnicodeDecodeError as error:
-        raise log.error(f"is not UTF-8 at byte {error.start} of a block; save it as UTF-8") from None
-    except csv.Error as error:
-        raise log.error(f"is not CSV: {error}", line=reader.line_num) from None
-    except OSError as error:
-        raise log.error(f"cannot be read: {error.strerror or error}") from None
-
-
-def _numbered(log: Log, reader: Any, width: int) -> Iterator[tuple[int, list[str]]]:
-    for cells in reader:
-        if len(cells) == width:
-            yield reader.line_num, cells
-        elif cells:
-            raise log.error(f"has {len(cells)} cells, the header has {width}", line=reader.line_num)
-
-
-def _objects(log: Log, options: Options, warnings: list[str]) -> Lines:
-    first = log.first_object or {}
-
-    def numbered() -> Iterator[tuple[int, dict[str, Any]]]:
-        for line, found in log.json_lines(warnings, allow_truncated=options.allow_truncated):
-            if not isinstance(found, dict):
-                raise log.error("must be an object", line=line)
-            yield line, found
-
-    yield list(first), numbered()
 
 
 def _getters(log: Log, columns: list[str], options: Options) -> dict[str, Get]:
@@ -163,10 +107,10 @@ def _getters(log: Log, columns: list[str], options: Options) -> dict[str, Get]:
     for needed in ("case", "score"):
         if needed not in found:
             raise log.error(f"has no column for the {needed}; name it with --map {needed}=COLUMN", line=1)
-    as_objects = log.first_object is not None
-    return {
-        field: _getter(column if as_objects else columns.index(column)) for field, column in found.items()
-    }
+    as_objects = has_names_in_rows(log)
+    get = {field: _getter(column if as_objects else columns.index(column)) for field, column in found.items()}
+    first = int(found.get("trial") == "trial_index")  # our own, which counts from 1
+    return get | {"first": lambda _: first}
 
 
 def _getter(place: str | int) -> Get:
@@ -184,7 +128,7 @@ def _run(log: Log, values: Any, get: Mapping[str, Get], named: tuple[str, ...]) 
         key=("table", *named, "" if "run" in told else log.sha256),
         model=model if model else (told.get("arm") if arm is None else None),
         tool="table",
-        created_at=get["started_at"](values) if "started_at" in get else None,
+        created_at=_time(get["started_at"](values)) if "started_at" in get else None,
     )
     if arm is not None:
         run.arm = arm
@@ -200,7 +144,7 @@ def _row(log: Log, line: int, values: Any, get: Mapping[str, Get]) -> Row:
     if row.score is None and not _is_unknown(told):
         row.reason = "the score is not a number"
     if "trial" in get:
-        row.trial_index = _trial(log, line, get["trial"](values))
+        row.trial_index = _trial(log, line, get["trial"](values), first=get["first"](values))
     for name in _OPTIONAL.keys() & get.keys():
         setattr(row, name, _OPTIONAL[name](get[name](values)))
     if "outcome" in get:
@@ -217,12 +161,12 @@ def _is_unknown(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _UNKNOWN)
 
 
-def _trial(log: Log, line: int, value: Any) -> int:
-    """Return the trial's number from 1. Others count from 0 or from anywhere, so one is added to be safe."""
+def _trial(log: Log, line: int, value: Any, first: int) -> int:
+    """Return the trial's number from 1; others count from 0 or from anywhere, so one is added to be safe."""
     found = whole(value)
     if found is None:
         raise log.error("a trial is a whole number; leave the column out with --map", line=line)
-    return found + 1
+    return found + 1 - first
 
 
 def _outcome(log: Log, line: int, value: Any) -> Outcome:
@@ -237,6 +181,15 @@ def _known_text(value: Any) -> str | None:
     return None if _is_unknown(value) else str(value)
 
 
+def _time(value: Any) -> str | None:
+    """Return a time as text; one of our own Parquet is UTC without saying so."""
+    return (
+        f"{value.isoformat()}Z"
+        if isinstance(value, datetime) and value.tzinfo is None
+        else _known_text(value)
+    )
+
+
 def _flag(value: Any) -> bool | None:
     found = _score(value)
     return None if found is None else bool(found)
@@ -245,7 +198,7 @@ def _flag(value: Any) -> bool | None:
 _OPTIONAL: dict[str, Callable[[Any], Any]] = {
     "archetype": _known_text,
     "reason": _known_text,
-    "started_at": _known_text,
+    "started_at": _time,
     "duration_s": number,
     "tokens_in": whole,
     "tokens_out": whole,
