@@ -346,6 +346,21 @@ def test_one_number_written_in_two_ways_means_one_thing(tmp_path, write_suite, s
     assert suites.load(tmp_path / "evals/door").trials_per_case == 2
 
 
+@pytest.mark.parametrize("name", ["evals/door/skill.md", "evals/door/notes"])
+def test_what_an_arm_brings_is_part_of_what_is_asked(tmp_path, write_suite, suite_document, name):
+    document = suite_document()
+    document["arms"]["skill-on"]["files"] = [name]
+    path = write_suite(tmp_path, document)
+    (tmp_path / "evals/door/notes/deep").mkdir(parents=True)
+    file = tmp_path / ("evals/door/skill.md" if name.endswith(".md") else "evals/door/notes/deep/a.md")
+    met = []
+    for change in (file.touch, lambda: file.write_text("x"), lambda: file.rename(file.with_name("b.md"))):
+        change()
+        met.append(digests(path))
+    assert len({layers["scoring"] for layers, _ in met}) == 3
+    assert len({str({**layers, "scoring": ""}) + str(cases) for layers, cases in met}) == 1
+
+
 def test_a_missing_fixture_changes_the_scoring_digest(tmp_path, write_suite):
     path = write_suite(tmp_path)
     before, _ = digests(path)

@@ -36,6 +36,7 @@ BUILT_IN: tuple[str, ...] = (
     "harbor",
     "tau_bench",
     "agentops",
+    "vegastack",
     "own_journal",
     "table",
 )

@@ -5,17 +5,30 @@ stale hash is only useful when it says *what* is stale.
 """
 
 from evalstats.suite.digests import POLICY_KEYS, SCORING_KEYS, case_hashes, hashes
-from evalstats.suite.fixtures import check_fixtures, fixture_problems, is_inside_path
-from evalstats.suite.loading import find, load, load_all, repository_root, select
+from evalstats.suite.fixtures import check_fixtures, fixture_problems, is_inside_path, tree_digest
+from evalstats.suite.lift_suites import EXPECTATION_IDS, source_pointer
+from evalstats.suite.loading import (
+    Source,
+    find,
+    load,
+    load_all,
+    meaning_problems,
+    of_document,
+    read,
+    repository_root,
+    select,
+)
 from evalstats.suite.model import DEFAULT_TIMEOUT_SECONDS, Case, Dimension, Expectation, Suite
 
 __all__ = [
     "DEFAULT_TIMEOUT_SECONDS",
+    "EXPECTATION_IDS",
     "POLICY_KEYS",
     "SCORING_KEYS",
     "Case",
     "Dimension",
     "Expectation",
+    "Source",
     "Suite",
     "case_hashes",
     "check_fixtures",
@@ -25,6 +38,11 @@ __all__ = [
     "is_inside_path",
     "load",
     "load_all",
+    "meaning_problems",
+    "of_document",
+    "read",
     "repository_root",
     "select",
+    "source_pointer",
+    "tree_digest",
 ]

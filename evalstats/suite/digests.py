@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from evalstats import contract
-from evalstats.suite.fixtures import file_digest, fixtures_of, named_files
+from evalstats.suite.fixtures import (
+    arm_files,
+    file_digest,
+    fixtures_of,
+    is_inside_path,
+    named_files,
+    tree_digest,
+)
 from evalstats.suite.model import Suite
 
 # Policy and scoring keys of the document; whatever is in neither is metadata.
@@ -17,7 +24,7 @@ def hashes(suite: Suite) -> dict[str, str]:
     """Return the five digests: ``raw``, ``canonical``, ``scoring``, ``policy``, ``metadata``."""
     document = suite.document
     scoring = {key: document[key] for key in SCORING_KEYS if key in document}
-    scoring["content"] = _contents(suite, named_files(document))
+    scoring["content"] = {**_contents(suite, named_files(document)), **_arm_contents(suite)}
     rest = {key: value for key, value in document.items() if key not in (*SCORING_KEYS, *POLICY_KEYS)}
     return {
         "raw": contract.digest(suite.raw),
@@ -39,3 +46,8 @@ def case_hashes(suite: Suite) -> dict[str, str]:
 
 def _contents(suite: Suite, files: list[tuple[str, dict[str, Any]]]) -> dict[str, str | None]:
     return {file["path"]: file_digest(suite.root / file["path"]) for _, file in files}
+
+
+def _arm_contents(suite: Suite) -> dict[str, str | None]:
+    names = [name for _, name in arm_files(suite.document) if is_inside_path(name)]
+    return {name: tree_digest(suite.root / name) for name in names}

@@ -28,6 +28,15 @@ def fixtures_of(owner: dict[str, Any], pointer: str) -> list[tuple[str, dict[str
     return [(f"{pointer}/fixtures/{i}/path", fixture) for i, fixture in enumerate(owner.get("fixtures", []))]
 
 
+def arm_files(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return (pointer, path) for each file or folder that an arm brings with it."""
+    return [
+        (f"/arms/{arm}/files/{i}", name)
+        for arm, section in document.get("arms", {}).items()
+        for i, name in enumerate(section.get("files", ()))
+    ]
+
+
 def is_inside_path(path: str) -> bool:
     """Return whether ``path`` is a plain relative POSIX path that cannot leave its root by its text."""
     parts = path.split("/")
@@ -57,6 +66,14 @@ def _fixture_problem(root: Path, fixture: dict[str, Any]) -> str | None:
     if "sha256" in fixture and fixture["sha256"] != file_digest(path):
         return f"fixture {fixture['path']!r} is not the file its sha256 names"
     return None
+
+
+def tree_digest(path: Path) -> str | None:
+    """Return the digest of a file's bytes, or of all that a folder holds; None where there is neither."""
+    if not path.is_dir():
+        return file_digest(path)
+    inside = sorted(below for below in path.rglob("*") if below.is_file())
+    return contract.canonical_digest({b.relative_to(path).as_posix(): file_digest(b) for b in inside})
 
 
 def file_digest(path: Path) -> str | None:

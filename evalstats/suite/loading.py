@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evalstats import contract
 from evalstats.contract import CaseKind, ExpectationType, Tier, Visibility
 from evalstats.errors import DocumentError, Problem, SuiteError, UsageError
+from evalstats.suite import lift_suites
 from evalstats.suite.fixtures import is_inside_path, named_files
 from evalstats.suite.model import Case, Dimension, Expectation, Suite
+
+_OURS = {
+    "cases",
+    "scoring",
+    "baseline_policy",
+    "tier",
+    "visibility",
+    "domain",
+}  # any of them: meant as a suite
+_NEITHER = "is no suite: it has neither cases (a suite of ours) nor evals (a lift suite)"
+
+SUITE_FILE = "suite.json"
+SUITE_KEYS = frozenset({"schema_version", "scoring", "cases"})
+NO_SUITES = frozenset({"runs", "baselines", "locks", "schemas"})
 
 
 def find(place: Path) -> Path:
     """Return the suite file behind ``place``: a file, or a folder that holds ``suite.json``."""
     if place.is_dir():
-        place = place / "suite.json"
+        place = place / SUITE_FILE
     if not place.is_file():
         raise UsageError("no suite here; give a suite file or a folder with suite.json", path=place)
     return place
@@ -30,13 +46,46 @@ def load(place: Path, *, root: Path | None = None) -> Suite:
     that holds ``evalstats.toml`` or ``.git``. Raises SuiteError with every problem of the document.
     """
     path = find(place)
-    document, text = contract.read_json(path)
-    found = contract.problems(document, "eval-suite.v1")
+    source = read(path)
+    if source.problems:
+        raise SuiteError(path, source.problems)
+    return of_document(source.document, path, raw=source.raw, root=(root or repository_root(path)).resolve())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A suite file as it stands.
+
+    ``problems`` holds all its faults. Without any, ``document`` is of our shape, whatever the file's is; with
+    some, it is the file's own.
+    """
+
+    document: Any
+    raw: bytes
+    is_lift_suite: bool
+    problems: tuple[Problem, ...]
+
+
+def read(path: Path) -> Source:
+    """Read a suite file of either shape, ours or that of a lift suite, and find all its problems.
+
+    Raises DocumentError when it is no JSON, and SuiteError when it is of neither shape.
+    """
+    raw = contract.read_bytes(path)
+    document, text = contract.parse_bytes(raw, path)
+    foreign = lift_suites.is_lift_suite(document)
+    if not foreign and not _OURS & set(document if isinstance(document, dict) else ()):
+        raise SuiteError(path, [Problem("", _NEITHER)])
+    found = contract.problems(document, lift_suites.SCHEMA if foreign else "eval-suite.v1")
     if not found:
-        found = _meaning(document)
-    if found:
-        raise SuiteError(path, contract.with_lines(found, text))
-    return _suite(document, path, (root or repository_root(path)).resolve())
+        converted = lift_suites.converted(document) if foreign else document
+        found = meaning_problems(converted)
+        if foreign:
+            found = [Problem(lift_suites.source_pointer(p.pointer), p.message) for p in found]
+        document = document if found else converted
+    return Source(
+        document=document, raw=raw, is_lift_suite=foreign, problems=tuple(contract.with_lines(found, text))
+    )
 
 
 def repository_root(path: Path) -> Path:
@@ -48,8 +97,8 @@ def repository_root(path: Path) -> Path:
     return folder
 
 
-def _meaning(document: dict[str, Any]) -> list[Problem]:
-    """Return the problems that a schema cannot say."""
+def meaning_problems(document: dict[str, Any]) -> list[Problem]:
+    """Return the problems of a document that keeps its schema: what a schema cannot say."""
     found = _repeated((case["id"] for case in document["cases"]), "/cases/{}/id", "case id")
     names = (dimension["name"] for dimension in document["scoring"]["dimensions"])
     found += _repeated(names, "/scoring/dimensions/{}/name", "dimension")
@@ -84,7 +133,8 @@ def _bad_fixture_paths(document: dict[str, Any]) -> list[Problem]:
     ]
 
 
-def _suite(document: dict[str, Any], path: Path, root: Path) -> Suite:
+def of_document(document: dict[str, Any], path: Path, *, raw: bytes, root: Path) -> Suite:
+    """Return the suite that a document without problems is; ``raw`` are the bytes it was read from."""
     scoring = document["scoring"]
     return Suite(
         id=document["id"],
@@ -97,7 +147,7 @@ def _suite(document: dict[str, Any], path: Path, root: Path) -> Suite:
         dimensions=tuple(Dimension(**dimension) for dimension in scoring["dimensions"]),
         aggregate_threshold=float(scoring["aggregate_threshold"]),
         document=document,
-        raw=path.read_bytes(),
+        raw=raw,
     )
 
 
@@ -125,14 +175,33 @@ def _expectation(entry: dict[str, Any]) -> Expectation:
 
 
 def load_all(folder: Path) -> tuple[list[Suite], list[DocumentError]]:
-    """Return the suites under ``folder`` (``*/suite.json``) and the errors of those that cannot load."""
+    """Return every suite below ``folder``, by path, and the errors of the files that cannot be loaded.
+
+    A suite is a JSON object with ``schema_version``, ``scoring`` and ``cases``, whatever its file is called.
+    Folders of runs, baselines, locks and schemas, and hidden ones, hold no suites.
+    """
     suites, failures = [], []
-    for path in sorted(folder.glob("*/suite.json")):
+    for path in sorted(folder.rglob("*.json")):
         try:
-            suites.append(load(path))
+            if _holds_suite(path, path.relative_to(folder).parts[:-1]):
+                suites.append(load(path))
         except DocumentError as error:
             failures.append(error)
     return suites, failures
+
+
+def _holds_suite(path: Path, folders: tuple[str, ...]) -> bool:
+    """Return whether the file must be a suite. Raises DocumentError when it might be and cannot be read."""
+    if NO_SUITES.intersection(folders) or any(name.startswith(".") for name in folders):
+        return False
+    if path.exists() and not path.is_file():  # a folder or a pipe; a link that leads nowhere cannot be read
+        return False
+    raw = contract.read_bytes(path)
+    named = path.name == SUITE_FILE
+    if not named and not any(b'"%s"' % key.encode() in raw for key in SUITE_KEYS):
+        return False  # other JSON, sound or not, is no business of ours
+    document, _ = contract.parse_bytes(raw, path)
+    return named or (isinstance(document, dict) and document.keys() >= SUITE_KEYS)
 
 
 def select(suite: Suite, *, archetype: str | None = None, case_ids: Iterable[str] = ()) -> tuple[Case, ...]:
