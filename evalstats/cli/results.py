@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalstats.cli.tables import print_table, say
-from evalstats.contract import Arm, Status
+from evalstats.contract import Arm, Axis, Status
 from evalstats.trials import Trial, timestamp
 
 Record = dict[str, Any]
 
 FAILED, INFRASTRUCTURE = 1, 3
 DECIDED = (Status.PASS, Status.FAIL)
+# Of two arms, the first is put to the test and the second is the yardstick.
+PAIRS = (
+    (Arm.SKILL_ON, Arm.SKILL_OFF),
+    (Arm.CONTEXT_ON, Arm.CONTEXT_OFF),
+    (Arm.CANDIDATE, Arm.BASELINE),
+)
+YARDSTICKS = {yardstick for _, yardstick in PAIRS}
+LEGS = {Axis.SKILL: ("on", "off"), Axis.CONTEXT: ("on", "off"), Axis.CANDIDATE: ("new", "base")}
 
 
 def written(records: Sequence[Record], trials: Sequence[Trial], out: Path | None) -> Record:
@@ -22,11 +30,9 @@ def written(records: Sequence[Record], trials: Sequence[Trial], out: Path | None
 
     A pair also writes both run records beside the scorecard, with the arm before the suffix.
     """
-    by_arm = {record["arm"]: record for record in records}
-    if set(by_arm) != {Arm.SKILL_ON, Arm.SKILL_OFF}:
-        document = records[0]
-    else:
-        document = _scorecard(by_arm[Arm.SKILL_ON], by_arm[Arm.SKILL_OFF], trials)
+    by_arm = {Arm(record["arm"]): record for record in records}
+    pair = next((arms for arms in PAIRS if set(arms) == set(by_arm)), None)
+    document = records[0] if pair is None else _scorecard(by_arm, pair, trials)
     if out is not None:
         _write(out, document)
         for arm, record in by_arm.items() if len(by_arm) > 1 else ():
@@ -34,13 +40,16 @@ def written(records: Sequence[Record], trials: Sequence[Trial], out: Path | None
     return document
 
 
-def _scorecard(on: Record, off: Record, trials: Sequence[Trial]) -> Record:
+def _scorecard(by_arm: Mapping[Arm, Record], pair: tuple[Arm, Arm], trials: Sequence[Trial]) -> Record:
     from evalstats import estimates
+    from evalstats.governance.context_scorecard import context_scorecard
     from evalstats.governance.scorecard import delta_scorecard
 
-    rng = estimates.generator(on["seed"])
-    found = estimates.only(estimates.difference(estimates.case_runs_of(trials), rng=rng))
-    return delta_scorecard(on, off, generated_at=timestamp(), difference=found and known(found))
+    new, old = (by_arm[arm] for arm in pair)
+    rng = estimates.generator(new["seed"])
+    found = estimates.only(estimates.difference(estimates.case_runs_of(trials), rng=rng, arms=pair))
+    scorecard = context_scorecard if Arm.CONTEXT_ON in pair else delta_scorecard
+    return scorecard(new, old, generated_at=timestamp(), difference=found and known(found))
 
 
 def known(row: Record) -> Record:
@@ -60,13 +69,18 @@ def _write(path: Path, document: Record) -> None:
 
 def exit_code(records: Sequence[Record]) -> int:
     """Return 0, 1 or 3 for the runs of one group: the yardstick arm of a pair may fail, but not be lost."""
-    judged = [record for record in records if record["arm"] != Arm.SKILL_OFF] or list(records)
-    if any(record["status"] in (Status.ERROR, Status.SKIPPED) for record in records):
+    judged = [record for record in records if record["arm"] not in YARDSTICKS] or list(records)
+    if any(record["status"] in (Status.ERROR, Status.SKIPPED) or _is_degraded(record) for record in records):
         return INFRASTRUCTURE
     ended = {status for record in judged for status in (record["status"], *_case_statuses(record))}
     if ended & {Status.FAIL, Status.INCONCLUSIVE}:
         return FAILED
     return INFRASTRUCTURE if ended - {Status.PASS} else 0
+
+
+def _is_degraded(record: Record) -> bool:
+    """Return whether degraded trials left a case of this run without any that is usable."""
+    return any(case["score"] is None and case.get("degraded") for case in record["case_results"])
 
 
 def _case_statuses(record: Record) -> list[str]:
@@ -81,9 +95,12 @@ def show(records: Sequence[Record], document: Record, *, cases: bool) -> None:
             say(f"  {note}")
     paired = "per_case" in document
     if paired:
+        treated, yardstick = LEGS[document.get("axis", Axis.SKILL)]
         added = _four(document["aggregate_delta"], sign="+")
-        say(f"{document['suite_id']}: weighted aggregate, on minus off: {added}")
+        say(f"{document['suite_id']}: weighted aggregate, {treated} minus {yardstick}: {added}")
         say(f"  {_difference(document['difference'])}")
+        for reason in document["reasons"]:
+            say(f"  {document['verdict']}: {reason}")
     if cases and paired:
         _print_pairs(records, document)
     elif cases:
@@ -95,10 +112,26 @@ def show(records: Sequence[Record], document: Record, *, cases: bool) -> None:
 
 def _print_pairs(records: Sequence[Record], document: Record) -> None:
     lost = {c["id"]: _why(c) for r in records for c in r["case_results"] if c["status"] not in DECIDED}
-    header = ("case", "on", "off", "score on", "score off", "delta", "why")
-    keys = ("case_id", "skill_on_status", "skill_off_status", "skill_on_score", "skill_off_score", "delta")
-    rows = [[*(case[key] for key in keys), lost.get(case["case_id"], "")] for case in document["per_case"]]
+    treated, yardstick = LEGS[document.get("axis", Axis.SKILL)]
+    header = ("case", treated, yardstick, f"score {treated}", f"score {yardstick}", "delta", "why")
+    rows = [[*_pair(case, document), lost.get(case["case_id"], "")] for case in document["per_case"]]
     print_table(header if lost else header[:-1], rows if lost else [row[:-1] for row in rows])
+
+
+def _pair(case: Record, document: Record) -> list[Any]:
+    """Return case, statuses, scores and delta of a row, of whatever kind the scorecard is."""
+    axis = document.get("axis", Axis.SKILL)
+    if axis == Axis.CONTEXT:
+        legs = case["context_on"], case["context_off"]
+        return [
+            case["case_id"],
+            *(x["status"] for x in legs),
+            *(x["score"] for x in legs),
+            case["status_delta"],
+        ]
+    names = ("skill_on", "skill_off") if axis == Axis.SKILL else ("candidate", "baseline")
+    values = [case[f"{name}_{field}"] for field in ("status", "score") for name in names]
+    return [case["case_id"], *values, case["delta"]]
 
 
 def _why(case: Record) -> str:

@@ -42,6 +42,13 @@ def run(
         str | None,
         typer.Option("--mode", "--baseline-mode", help="skill-on, skill-off or both [default: skill-on]."),
     ] = None,
+    context_mode: Annotated[
+        str | None, typer.Option(help="context-on, context-off or ab: what a context changes, hooks on.")
+    ] = None,
+    candidate: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="Compare the files of this git ref with the working tree."),
+    ] = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help="Trials per case and arm [default: the suite's].")
     ] = None,
@@ -52,7 +59,7 @@ def run(
     case: Annotated[list[str] | None, typer.Option(help="Only this case; may be repeated.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trials at once.")] = os.cpu_count() or 1,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the run record (both: the scorecard) here.")
+        Path | None, typer.Option(help="Also write the run record (two arms: the scorecard) here.")
     ] = None,
     role: Annotated[
         str | None, typer.Option(help="evaluator: the role that may read a private holdout.")
@@ -72,8 +79,8 @@ def run(
     """Run suites and keep every trial.
 
     Exit code: 0 all passed; 1 a case failed or is undecided, or a threshold was missed; 3 skipped, or trials
-    lost to infrastructure; 130 interrupted. With --mode both the trials of the two arms are interleaved; the
-    skill-off arm may fail, it is the yardstick.
+    lost to infrastructure or degraded; 130 interrupted. The trials of two arms (--mode both, --context-mode ab,
+    --candidate REF) are interleaved; skill-off, context-off or the working tree is the yardstick and may fail.
 
     Example: evalstats run evals/ab-demo --mode both --out scorecard.json
     """
@@ -81,6 +88,8 @@ def run(
 
     asked: dict[str, Any] = {
         "mode": mode,
+        "context_mode": context_mode,
+        "candidate": candidate,
         "trials": trials,
         "seed": seed,
         "run_id": run_id,

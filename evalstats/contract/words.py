@@ -113,6 +113,17 @@ class Outcome(StrEnum):
         return self in (Outcome.OK, Outcome.TIMEOUT, Outcome.LIMIT)
 
 
+class DegradedReason(StrEnum):
+    """Why a trial of the context axis says nothing about its context: the whole list."""
+
+    HOOKS_DISABLED = "hooks_disabled"
+    CONTEXT_ROOT_UNAVAILABLE = "context_root_unavailable"
+    CONTEXT_ROOT_MUTATED_LIVE_STATE = "context_root_mutated_live_state"
+    CONTEXT_VARIANT_UNSUPPORTED = "context_variant_unsupported"
+    INSUFFICIENT_DECISION_EVIDENCE = "insufficient_decision_evidence"
+    RUNTIME_UNAVAILABLE = "runtime_unavailable"
+
+
 class Verdict(StrEnum):
     """What a comparison concluded."""
 
@@ -131,6 +142,26 @@ class GateVerdict(StrEnum):
     REGRESSION = "regression"
     CANNOT_GATE = "cannot_gate"
     INCONCLUSIVE = "inconclusive"
+
+
+class GateStatistic(StrEnum):
+    """The number of a run that a gate follows."""
+
+    PASS_RATE = "pass_rate"
+    DIFFERENCE = "difference"
+    LIFT = "lift"
+
+
+class GateRule(StrEnum):
+    """How a gate decides."""
+
+    THREE_VERDICT = "three-verdict"
+    LEGACY = "legacy"
+    NON_INFERIORITY = "non-inferiority"
+    ABSOLUTE = "absolute"
+    PER_CASE = "per-case"
+    CRITICAL = "critical"
+    MINIMUM_DELTA = "minimum-delta"
 
 
 class Isolation(StrEnum):

@@ -2,12 +2,15 @@
 
 Upwards, each file uses only those above it::
 
-    limits                what this machine lets the runner have
+    limits, folders       what this machine lets the runner have; the private folders of trials
+    checkouts             a git ref as a folder of files
     terraform, evidence   what an answer says; what a trial left behind
     expectations          expectation x evidence -> met, not met, undecided
-    commands, checks      the command line of a case; what is wrong with a plan before it runs
-    planning              Options -> Plan: runs, trials, seeds, order
-    environment           what a trial sees of the world, and its private folders
+    commands, contexts    the command line of a case; the context root of an arm
+    checks                what is wrong with a plan before it runs
+    planning              Options -> Plan: axis, runs, trials, seeds, order
+    grounds               where the trials of each arm stand: working tree or checkout, context or none
+    environment           what a trial sees of the world
     sweeping, process     nothing outlives its trial; one command run to its end
     attempt               one trial, from its plan to its record
     events                what a run tells its caller

@@ -11,12 +11,15 @@ from typing import Any
 
 from evalstats import scoring
 from evalstats.artifacts import Artifacts
-from evalstats.contract import ExpectationType, Outcome, Status
+from evalstats.contract import Arm, DegradedReason, ExpectationType, Outcome, Status
 from evalstats.errors import JournalError
 from evalstats.redact import Redactor
 from evalstats.runner import commands, expectations, limits
-from evalstats.runner.environment import Environment, Scratch, remove_tree
+from evalstats.runner.contexts import ContextRoot
+from evalstats.runner.environment import Environment
 from evalstats.runner.evidence import Evidence
+from evalstats.runner.folders import Scratch, remove_tree
+from evalstats.runner.grounds import Ground
 from evalstats.runner.planning import Plan, TrialSpec
 from evalstats.runner.process import Command, Ended, Starter, execute
 from evalstats.runner.sweeping import Sweeper
@@ -32,7 +35,7 @@ class Workplace:
 
     plan: Plan
     data: Path
-    folder: str
+    grounds: Mapping[Arm, Ground]
     environment: Environment
     scratch: Scratch
     starter: Starter
@@ -43,14 +46,20 @@ class Workplace:
 
     @classmethod
     def of(
-        cls, plan: Plan, data: Path, sweeper: Sweeper, outside: Mapping[str, str], umask: int = -1
+        cls,
+        plan: Plan,
+        data: Path,
+        grounds: Mapping[Arm, Ground],
+        sweeper: Sweeper,
+        outside: Mapping[str, str],
+        umask: int = -1,
     ) -> Workplace:
         """Return the workplace of a plan that is run from the environment ``outside``; -1 is our own umask."""
         return cls(
             plan=plan,
             data=data,
-            folder=str(plan.suite.folder.resolve()),
-            environment=Environment.of(plan, outside),
+            grounds=grounds,
+            environment=Environment.of(plan, grounds, outside),
             scratch=Scratch(),
             starter=Starter(),
             sweeper=sweeper,
@@ -81,7 +90,7 @@ async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
             break
         earlier.append(facts["reason"])
         await asyncio.sleep(RETRY_SECONDS)
-    if earlier:
+    if earlier and facts["outcome"] is not Outcome.DEGRADED:  # whose reason is a word of a closed list
         lost = (
             f"{len(earlier)} earlier attempt(s) lost to infrastructure: {'; '.join(dict.fromkeys(earlier))}"
         )
@@ -101,23 +110,58 @@ async def run_trial(spec: TrialSpec, place: Workplace) -> Trial:
 
 
 async def _attempted(spec: TrialSpec, place: Workplace) -> dict[str, Any]:
+    context = place.grounds[spec.arm].context
     try:
-        return await _facts(spec, place)
+        return await (_facts(spec, place) if context is None else _facts_in(context, spec, place))
     except OSError as error:
         if limits.is_exhausted(error):
             raise limits.exhausted(error) from None
         raise
 
 
+async def _facts_in(context: ContextRoot, spec: TrialSpec, place: Workplace) -> dict[str, Any]:
+    """Return the facts of a trial on the context axis: degraded, unless they tell of its context."""
+    if place.environment.hooks_disabled(spec):
+        return await _without_a_process(_degraded({}, DegradedReason.HOOKS_DISABLED))
+    if reason := context.trouble():
+        return await _without_a_process(_degraded({}, reason))
+    laid = context.times_laid
+    facts = await _facts(spec, place)
+    if reason := context.trouble(since=laid) or _undecided(facts):
+        return _degraded(facts, reason)
+    return facts
+
+
+async def _without_a_process(facts: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.sleep(0)  # nothing here waits for a process, and signals must be heard
+    return facts
+
+
+def _undecided(facts: dict[str, Any]) -> DegradedReason | None:
+    """Return why a trial, in a context as it should be, still says nothing about it."""
+    if facts["outcome"] is Outcome.SKIPPED:
+        return DegradedReason.RUNTIME_UNAVAILABLE
+    if facts["outcome"] is Outcome.UNSCORED:
+        return DegradedReason.INSUFFICIENT_DECISION_EVIDENCE
+    nothing_ran = "exit_code" not in facts
+    return DegradedReason.CONTEXT_VARIANT_UNSUPPORTED if nothing_ran else None
+
+
+def _degraded(facts: dict[str, Any], reason: DegradedReason) -> dict[str, Any]:
+    """Return the facts without a score; what was seen stays."""
+    kept = {name: facts[name] for name in facts if name not in ("score", "passed", "dimension_scores")}
+    return {**kept, "status": Status.INCONCLUSIVE, "outcome": Outcome.DEGRADED, "reason": reason}
+
+
 async def _facts(spec: TrialSpec, place: Workplace) -> dict[str, Any]:
-    given = commands.inputs(place.plan.suite, spec.case, spec.arm)
-    folder = os.path.join(place.folder, given.get("cwd", ""))
+    given, ground = commands.inputs(place.plan.suite, spec.case, spec.arm), place.grounds[spec.arm]
+    folder = os.path.join(ground.folder, given.get("cwd", ""))
     argv, skipped = commands.argv(given), commands.why_skipped(spec.case, given)
-    if skipped is not None or argv is None:
-        await asyncio.sleep(0)  # nothing here waits for a process, and signals must be heard
-        if skipped is not None:
-            return {"status": Status.SKIPPED, "outcome": Outcome.SKIPPED, "reason": skipped}
-        return _judged(spec, Evidence(suite=place.plan.suite, folder=folder))
+    if skipped is not None:
+        skip = {"status": Status.SKIPPED, "outcome": Outcome.SKIPPED, "reason": skipped}
+        return await _without_a_process(skip)
+    if argv is None:
+        return await _without_a_process(_judged(spec, Evidence(suite=ground.suite, folder=folder)))
     ended = await _executed(spec, place, folder, argv, given.get("stdin"))
     facts = {
         "exit_code": ended.exit_code,
@@ -169,7 +213,7 @@ def _verdict(spec: TrialSpec, place: Workplace, folder: str, ended: Ended) -> di
     if ended.outcome is not Outcome.OK:
         return _cut_short(spec, ended)
     evidence = Evidence(
-        suite=place.plan.suite,
+        suite=place.grounds[spec.arm].suite,
         folder=folder,
         exit_code=ended.exit_code,
         stdout=ended.stdout.decode(errors="replace"),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from evalstats import contract
 from evalstats import suite as suites
 from evalstats.contract import Arm
 from evalstats.contract import ExpectationType as Type
 from evalstats.errors import Problem, SuiteError
-from evalstats.runner import commands, evidence, expectations
+from evalstats.runner import commands, contexts, evidence, expectations
 from evalstats.suite import Case, Expectation, Suite, is_inside_path
 
-EVERY_ARM = (Arm.SKILL_ON, Arm.SKILL_OFF)
+ALWAYS_THERE = (Arm.SKILL_ON, Arm.SKILL_OFF)
+_CONTEXTS = (Arm.CONTEXT_ON, Arm.CONTEXT_OFF)
 _NEEDS_TARGET = {
     Type.FILE_EXISTS,
     Type.FILE_ABSENT,
@@ -38,11 +41,13 @@ _NEEDS_TEXT = {
 }
 
 
-def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm] = EVERY_ARM) -> None:
+def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm] | None = None) -> None:
     """Raise one SuiteError with every problem of the fixtures, cases and arms that are about to run.
 
     Without ``cases`` and ``arms``, those of the whole suite are checked.
     """
+    if arms is None:
+        arms = tuple(dict.fromkeys((*ALWAYS_THERE, *map(Arm, suite.document.get("arms", {})))))
     wanted = {case.id for case in (suite.cases if cases is None else cases)}
     found = suites.fixture_problems(suite) + [p for arm in arms for p in _arm_files(suite, arm)]
     for index, case in enumerate(suite.cases):
@@ -54,12 +59,23 @@ def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm]
         raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
 
 
-def _arm_files(suite: Suite, arm: Arm) -> Iterator[Problem]:
-    for index, name in enumerate(commands.arm_section(suite, arm).get("files", ())):
-        if not is_inside_path(name) or not (suite.root / name).resolve().is_relative_to(suite.root):
-            yield Problem(f"/arms/{arm}/files/{index}", "is not a path inside the repository")
-        elif not (suite.root / name).exists():
-            yield Problem(f"/arms/{arm}/files/{index}", "is missing")
+def _arm_files(suite: Suite, arm: Arm) -> list[Problem]:
+    names = commands.arm_section(suite, arm).get("files", [])
+    found = [
+        Problem(f"/arms/{arm}/files/{index}", fault)
+        for index, name in enumerate(names)
+        if (fault := _file_fault(suite, name))
+    ]
+    if not found and arm in _CONTEXTS:
+        found = [Problem(f"/arms/{arm}/files", fault) for fault in contexts.faults(suite, names)]
+    return found
+
+
+def _file_fault(suite: Suite, name: str) -> str | None:
+    place = suite.root / name
+    if not is_inside_path(name) or not Path(os.path.realpath(place)).is_relative_to(suite.root):
+        return "is not a path inside the repository"
+    return None if place.exists() else "is missing"
 
 
 def _runtime(suite: Suite, case: Case, index: int) -> Iterator[Problem]:

@@ -18,9 +18,8 @@ from typing import Any
 
 from evalstats.errors import UsageError
 from evalstats.journal import Journal, encode, write_synced
-from evalstats.runner import limits, manifests, records
+from evalstats.runner import grounds, limits, manifests, records
 from evalstats.runner.attempt import SCRATCH, Workplace, run_trial
-from evalstats.runner.environment import remove_tree
 from evalstats.runner.events import (
     Draining,
     FewerJobs,
@@ -30,6 +29,7 @@ from evalstats.runner.events import (
     TrialFinished,
     TrialStarted,
 )
+from evalstats.runner.folders import remove_tree
 from evalstats.runner.planning import Plan
 from evalstats.runner.sweeping import Sweeper, kill_orphans
 from evalstats.trials import Trial
@@ -65,7 +65,7 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     Raises
     ------
     UsageError
-        The run id is taken, or another process is at it.
+        The run id is taken, another process is at it, or the candidate cannot be checked out.
     JournalError
         The disk refuses; running trials are killed, and what is in the journals is kept.
     AdapterError
@@ -74,14 +74,18 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     if jobs < 1:
         raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
     data = data.absolute()
-    with manifests.claimed(plan, data), _owners_only(plan) as umask, Sweeper() as sweeper:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(manifests.claimed(plan, data))
+        umask = stack.enter_context(_owners_only(plan))
+        sweeper = stack.enter_context(Sweeper())
         orphans = _clear(plan, data)
+        arms = stack.enter_context(grounds.prepared(plan, data / "runs"))
         fitting = limits.jobs_that_fit(jobs)
         written = manifests.write(plan, data, {"jobs": fitting, "isolation": sweeper.isolation})
         on_event(Started(plan, sweeper.isolation, orphans))
         if fitting < min(jobs, len(plan.specs)):
             on_event(FewerJobs(fitting, jobs))
-        crew = _Crew(Workplace.of(plan, data, sweeper, os.environ, umask), on_event)
+        crew = _Crew(Workplace.of(plan, data, arms, sweeper, os.environ, umask), on_event)
         with _journals(plan, data) as journals, _collecting_rarely():
             asyncio.run(crew.work(journals, fitting))
         return Result(_records(plan, data, written, crew.trials), tuple(crew.trials), crew.stopped_by)

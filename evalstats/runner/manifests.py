@@ -14,14 +14,16 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evalstats import contract, journal
 from evalstats import suite as suites
+from evalstats.contract import Arm, Axis
 from evalstats.errors import JournalError, UsageError
-from evalstats.runner import commands, environment, records
+from evalstats.runner import commands, contexts, environment, records
+from evalstats.runner.checkouts import Candidate
 from evalstats.runner.planning import Plan, PlannedRun, assemble, check_role
 from evalstats.suite import Suite
 from evalstats.trials import timestamp
@@ -118,13 +120,16 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
         "trials_per_case": plan.trials_per_case,
         "order": plan.order,
         "seed": plan.seed,
+        "arm_settings": _arm_settings(plan, run),
+        "context": contexts.described(suite, run.arm) if plan.axis is Axis.CONTEXT else None,
+        "candidate": None if plan.candidate is None else asdict(plan.candidate),
         "runtime": records.runtime(plan),
         "environment": {
             "inherited": list(environment.INHERITED),
             "scrubbed_env_prefixes": list(environment.scrubbed_prefixes(suite)),
             "withheld": _withheld(plan, run),
         },
-        "git": _git(suite.root),
+        "git": _git_of(plan, run),
         "versions": {
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.release()}",
@@ -163,6 +168,24 @@ def _withheld(plan: Plan, run: PlannedRun) -> list[str]:
     for case in plan.cases:
         names.update(commands.inputs(plan.suite, case, run.arm).get("env", ()))
     return environment.withheld(plan.suite, names)
+
+
+def _arm_settings(plan: Plan, run: PlannedRun) -> dict[str, Any]:
+    """Return what the suite sets for the arm: files by digest, variables and inputs by name."""
+    section, root = commands.arm_section(plan.suite, run.arm), plan.suite.root
+    return {
+        "env": sorted(section.get("env", ())),
+        "inputs": sorted(section.get("inputs", ())),
+        "files": {name: suites.tree_digest(root / name) for name in section.get("files", ())},
+        "prompt_suffix": section.get("prompt_suffix"),
+        "model": section.get("model"),
+    }
+
+
+def _git_of(plan: Plan, run: PlannedRun) -> dict[str, Any] | None:
+    if plan.candidate is not None and run.arm is Arm.CANDIDATE:
+        return {"dirty": False, "candidate_sha": plan.candidate.sha, "candidate_ref": plan.candidate.ref}
+    return _git(plan.suite.root)
 
 
 def _git(root: Path) -> dict[str, Any] | None:
@@ -218,6 +241,9 @@ def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
         trials_per_case=manifest["trials_per_case"],
         seed=manifest["seed"],
     )
+    candidate = manifest.get("candidate")
+    if candidate is not None:
+        plan = replace(plan, candidate=Candidate(**candidate))
     return _less_recorded(plan, data)
 
 

@@ -8,34 +8,49 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from evalstats import suite as suites
 from evalstats import trials
 from evalstats.contract import MAX_INTEGER, Arm, Axis, Visibility
 from evalstats.errors import UsageError
-from evalstats.runner import checks
+from evalstats.runner import checkouts, checks
+from evalstats.runner.checkouts import Candidate
 from evalstats.suite import Case, Suite
 from evalstats.trials import Trial
 
+# mode -> its arms; of two, the first is the one that is put to the test
 ARMS = {
     "skill-on": (Arm.SKILL_ON,),
     "skill-off": (Arm.SKILL_OFF,),
     "both": (Arm.SKILL_ON, Arm.SKILL_OFF),
+    "context-on": (Arm.CONTEXT_ON,),
+    "context-off": (Arm.CONTEXT_OFF,),
+    "ab": (Arm.CONTEXT_ON, Arm.CONTEXT_OFF),
+    "candidate": (Arm.CANDIDATE, Arm.BASELINE),
 }
+# option -> the modes it may name
+SKILL_MODES = ("--mode", ("skill-on", "skill-off", "both"))
+CONTEXT_MODES = ("--context-mode", ("context-on", "context-off", "ab"))
 ALIASES = {"with-skill": "skill-on", "baseline": "skill-off"}
+NO_ALIASES: Mapping[str, str] = {}
 EVALUATOR = "evaluator"  # the role that may read private holdouts
 MAX_TRIALS = 100_000
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,189}")  # 200, less the suffix of an arm
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,187}")  # 200, less the suffix of an arm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a caller may say about a run; None means the default of the suite or of the run id."""
+    """What a caller may say about a run; None means the default of the suite or of the run id.
 
-    mode: str = "skill-on"
+    ``mode`` (default: skill-on), ``context_mode`` and ``candidate``, a git ref, are three axes: at most one.
+    """
+
+    mode: str | None = None
+    context_mode: str | None = None
+    candidate: str | None = None
     trials: int | None = None
     seed: int | None = None
     run_id: str | None = None
@@ -78,6 +93,7 @@ class Plan:
     seed: int
     order: str
     specs: tuple[TrialSpec, ...]
+    candidate: Candidate | None = None
     recorded: tuple[Trial, ...] = ()
     resumed: bool = False
 
@@ -101,19 +117,20 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
     Raises
     ------
     UsageError
-        An unknown mode, case or archetype, a number or run id out of bounds, or a private holdout without
-        the role that may read it.
+        An unknown mode, case, archetype or git ref, two axes at once, a number or run id out of bounds, a
+        context under a suite that disables hooks, or a private holdout without the role that may read it.
     SuiteError
         A fixture is missing, or a case cannot be run or checked as it is written (all problems at once).
     """
     check_role(suite, options.role)
-    mode = arm_mode(options.mode)
+    mode = _mode(options)
+    _check_hooks(suite, mode)
     cases = suites.select(suite, archetype=options.archetype, case_ids=options.case_ids)
     if not cases:
         raise UsageError("no case is of that archetype and that id", path=suite.path, field="--case")
     checks.check(suite, cases, ARMS[mode])
     group_id = _group_id(suite, options.run_id)
-    return assemble(
+    planned = assemble(
         suite,
         mode=mode,
         group_id=group_id,
@@ -121,6 +138,9 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
         trials_per_case=_trials_per_case(suite, options.trials),
         seed=_seed(options.seed, group_id),
     )
+    if options.candidate is None:
+        return planned
+    return replace(planned, candidate=checkouts.resolve(suite.root, options.candidate))
 
 
 def assemble(
@@ -134,7 +154,7 @@ def assemble(
         specs = _interleaved(specs, seed)
     return Plan(
         suite=suite,
-        axis=Axis.SKILL,
+        axis=_axis(mode),
         mode=mode,
         group_id=group_id,
         runs=runs,
@@ -153,13 +173,43 @@ def check_role(suite: Suite, role: str | None) -> None:
         raise UsageError(message, path=suite.path, field="--role")
 
 
-def arm_mode(word: str) -> str:
-    """Return the mode behind a word or its alias. Raises UsageError for an unknown one."""
-    mode = ALIASES.get(word, word)
-    if mode not in ARMS:
-        known = ", ".join((*ARMS, *ALIASES))
-        raise UsageError(f"unknown mode {word!r}; known: {known}", field="--mode")
+def _mode(options: Options) -> str:
+    """Return the mode that is asked for, on one axis. Raises UsageError."""
+    axes = {
+        "--mode": options.mode,
+        "--context-mode": options.context_mode,
+        "--candidate": options.candidate,
+    }
+    asked = [name for name, value in axes.items() if value is not None]
+    if len(asked) > 1:
+        apart = f"{asked[0]} and {asked[1]} compare on different axes and are never combined; leave one out"
+        raise UsageError(apart, field=asked[1])
+    if options.candidate is not None:
+        return "candidate"
+    if options.context_mode is not None:
+        return _known(options.context_mode, *CONTEXT_MODES)
+    return _known(options.mode or "skill-on", *SKILL_MODES, ALIASES)
+
+
+def _known(word: str, option: str, modes: tuple[str, ...], aliases: Mapping[str, str] = NO_ALIASES) -> str:
+    mode = aliases.get(word, word)
+    if mode not in modes:
+        known = ", ".join((*modes, *aliases))
+        raise UsageError(f"unknown mode {word!r}; known: {known}", field=option)
     return mode
+
+
+def _axis(mode: str) -> Axis:
+    if mode == "candidate":
+        return Axis.CANDIDATE
+    return Axis.CONTEXT if mode in CONTEXT_MODES[1] else Axis.SKILL
+
+
+def _check_hooks(suite: Suite, mode: str) -> None:
+    """Refuse a context without hooks: what hooks do with a context is what the axis is about."""
+    if _axis(mode) is Axis.CONTEXT and suite.environment.get("disable_hooks", False):
+        off = "the suite sets /environment/disable_hooks, and a context is compared with hooks on"
+        raise UsageError(off, path=suite.path, field="--context-mode")
 
 
 def _specs(
@@ -199,7 +249,7 @@ def _group_id(suite: Suite, given: str | None) -> str:
     if not _RUN_ID.fullmatch(given):
         raise UsageError(
             "a run id starts with a letter or digit and holds only letters, digits, '.', '_', ':' and '-' "
-            "(at most 190)",
+            "(at most 188)",
             field="--run-id",
         )
     return given

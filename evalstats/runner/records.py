@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from evalstats import scoring
-from evalstats.contract import Outcome, Status, Tier, Verdict
+from evalstats.contract import Axis, Outcome, Status, Tier, Verdict
 from evalstats.runner import commands, environment
 from evalstats.runner.planning import Plan, PlannedRun
 from evalstats.scoring import CaseResult, RunResult
@@ -32,8 +33,8 @@ def run_record(
         "verdict": _verdict(result.status, lone=lone),
         "git": manifest["git"],
         "runtime": runtime(plan, trials),
-        "environment": _environment(plan, run, trials),
-        "case_results": [_case_result(case) for case in result.cases],
+        "environment": {**_environment(plan, run, trials), **_settings(manifest)},
+        "case_results": _case_results(plan, result, trials),
         "aggregate_score": result.aggregate_score,
         "dimension_scores": result.dimension_scores,
         "notes": _notes(result, lone=lone) or None,
@@ -87,6 +88,43 @@ def _environment(plan: Plan, run: PlannedRun, trials: Sequence[Trial]) -> dict[s
     if environment.hooks_disabled(plan.suite, run.arm):
         facts["hooks_disabled"] = True
     return facts
+
+
+def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return what was particular to the arm, as the manifest has it."""
+    settings = {name: value for name, value in manifest.get("arm_settings", {}).items() if value}
+    facts = {"arm_settings": settings, "context": manifest.get("context")}
+    return {name: value for name, value in facts.items() if value}
+
+
+def _case_results(plan: Plan, result: RunResult, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    if plan.axis is not Axis.CONTEXT:
+        return [_case_result(case) for case in result.cases]
+    by_case: dict[str, list[Trial]] = {case.case_id: [] for case in result.cases}
+    for trial in trials:
+        by_case[trial.case_id].append(trial)
+    return [{**_case_result(case), **_in_context(by_case[case.case_id])} for case in result.cases]
+
+
+def _in_context(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Return what a context may change beside the score, and how many trials say nothing of it, and why."""
+    usable = [trial for trial in trials if trial.outcome.usable]
+    tokens = [
+        None if None in (t.tokens_in, t.tokens_out) else (t.tokens_in or 0) + (t.tokens_out or 0)
+        for t in usable
+    ]
+    degraded = Counter(t.reason for t in trials if t.outcome is Outcome.DEGRADED)
+    return {
+        "tokens": _mean_if_known(tokens),
+        "tool_calls": _mean_if_known([t.tool_calls for t in usable]),
+        "degraded": dict(sorted(degraded.items())),
+    }
+
+
+def _mean_if_known(counts: Sequence[int | None]) -> float | None:
+    """Return the mean of counts, all of which are known; a mean of the others would favour one arm."""
+    known = [count for count in counts if count is not None]
+    return sum(known) / len(known) if known and len(known) == len(counts) else None
 
 
 def _case_result(case: CaseResult) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from evalstats.runner.expectations import check_case
 
 ROOT = Path(__file__).resolve().parents[2]
 EVALS = ROOT / "evals"
-NAMES = ("ab-demo", "contract-canaries", "solver", "weights-demo")
+NAMES = ("ab-demo", "context-demo", "contract-canaries", "solver", "weights-demo")
 
 
 @pytest.fixture(autouse=True)

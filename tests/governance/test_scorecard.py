@@ -156,3 +156,35 @@ def test_the_sentence_that_suppresses_skills_is_the_contracts(record):
         "Constraint: Do NOT load additional skills or plugins. Work only with base agent capabilities."
     )
     assert card["suppression_sha256"] == hashlib.sha256(SUPPRESSION.encode()).hexdigest()
+
+
+def test_a_candidate_is_compared_with_its_baseline(record):
+    git = {"git": {"candidate_ref": "topic", "candidate_sha": "a" * 40}, "axis": "candidate"}
+    new = record("candidate", 1.0, {"a": PASSED, "b": PASSED}, **git)
+    old = record("baseline", 0.5, {"a": FAILED, "b": PASSED, "c": PASSED}, axis="candidate")
+    card = scorecard(new, old)
+    assert (card["axis"], card["candidate_ref"], card["candidate_sha"]) == ("candidate", "topic", "a" * 40)
+    assert (card["candidate_run_id"], card["baseline_run_id"]) == ("eval-1-candidate", "eval-1-baseline")
+    assert (card["candidate_aggregate"], card["baseline_aggregate"], card["aggregate_delta"]) == (
+        1.0,
+        0.5,
+        0.5,
+    )
+    assert [row["delta"] for row in card["per_case"]] == [1, 0, -1]
+    assert (
+        card["per_case"][0]["candidate_status"] == "pass" and card["per_case"][0]["pass_rate_baseline"] == 0.0
+    )
+    assert card["per_case"][2]["note"] == "ran only in the baseline leg"
+    assert not [name for name in (*card, *card["per_case"][0]) if name.startswith("skill")]
+    assert "suppression_sha256" not in card
+
+
+def test_a_scorecard_has_the_keys_of_its_own_axis(record):
+    card = scorecard(record("skill-on", 1.0, {"a": PASSED}), record("skill-off", 1.0, {"a": PASSED}))
+    assert card["axis"] == "skill"
+    del card["axis"]  # as other tools write it
+    assert contract.problems(card, "delta-scorecard.v1") == []
+    assert contract.problems({**card, "axis": "candidate"}, "delta-scorecard.v1")
+    assert contract.problems({**card, "axis": "context"}, "delta-scorecard.v1")
+    del card["skill_on_run_id"]
+    assert contract.problems(card, "delta-scorecard.v1")

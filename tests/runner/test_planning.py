@@ -108,6 +108,14 @@ def test_archetype_is_matched_exactly(suite):
     "options, field",
     [
         (Options(mode="skill"), "--mode"),
+        (Options(mode="ab"), "--mode"),
+        (Options(mode="candidate"), "--mode"),
+        (Options(context_mode="both"), "--context-mode"),
+        (Options(context_mode="baseline"), "--context-mode"),
+        (Options(mode="skill-on", context_mode="ab"), "--context-mode"),
+        (Options(mode="both", candidate="HEAD"), "--candidate"),
+        (Options(context_mode="ab", candidate="HEAD"), "--candidate"),
+        (Options(candidate="HEAD"), "--candidate"),
         (Options(archetype="A2"), "--archetype"),
         (Options(case_ids=("z",)), "--case"),
         (Options(archetype="A1", case_ids=("h",)), "--case"),
@@ -117,7 +125,7 @@ def test_archetype_is_matched_exactly(suite):
         (Options(seed=2**53), "--seed"),
         (Options(run_id="../x"), "--run-id"),
         (Options(run_id=""), "--run-id"),
-        (Options(run_id="x" * 191), "--run-id"),
+        (Options(run_id="x" * 189), "--run-id"),
     ],
 )
 def test_what_is_asked_for_and_not_there(suite, options, field):
@@ -129,6 +137,12 @@ def test_what_is_asked_for_and_not_there(suite, options, field):
 def test_trials_default_to_the_suite(make_suite, case):
     assert runner.plan(make_suite(case("a", shell="true"), trials={"per_case": 4})).trials_per_case == 4
     assert runner.plan(make_suite(case("a", shell="true"), tier="live")).trials_per_case == 3
+
+
+@pytest.mark.parametrize("mode", ["ab", "context-on", "context-off"])
+def test_the_longest_run_id_leaves_room_for_its_arm(suite, mode):
+    runs = runner.plan(suite, Options(run_id="x" * 188, context_mode=mode)).runs
+    assert max(len(run.run_id) for run in runs) <= 200
 
 
 def test_missing_fixture_stops_the_plan(make_suite, case):
