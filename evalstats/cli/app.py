@@ -39,7 +39,19 @@ class GateVerb(DefaultVerb):
 
 def build_app() -> typer.Typer:
     """Return the whole command line. Plain help: rich costs a quarter of a second at every start."""
-    from evalstats.cli import database, gates, reports, runs, suites
+    from evalstats.cli import (
+        audit,
+        baselines,
+        coverage,
+        database,
+        gates,
+        imports,
+        locks,
+        quarantine,
+        reports,
+        runs,
+        suites,
+    )
 
     app = typer.Typer(
         name="evalstats",
@@ -55,10 +67,18 @@ def build_app() -> typer.Typer:
     app.add_typer(suites.app, name="suite", help="Check and describe a suite.", **group)
     app.command("run")(runs.run)
     app.command("runs")(runs.list_runs)
+    app.command("import")(imports.import_logs)
     app.command("ingest")(database.ingest)
     app.add_typer(database.app, name="db", help="Look after the store.", **group)
     app.add_typer(reports.app, name="report", cls=DefaultVerb, help="Build, list and check reports.", **group)
     app.add_typer(gates.app, name="gate", cls=GateVerb, help="Judge a report against a policy.", **group)
+    baselines.app.command("audit")(audit.audit_baselines)
+    app.add_typer(baselines.app, name="baseline", help="What runs are held against, and since when.", **group)
+    app.command("coverage")(coverage.coverage)
+    app.command("readiness")(coverage.readiness)
+    app.command("headroom")(coverage.headroom)
+    app.add_typer(quarantine.app, name="quarantine", help="Flaky cases and their way back.", **group)
+    app.add_typer(locks.app, name="lock", help="Freeze the cases of a quarter.", **group)
     app.command("version")(version)
     return app
 

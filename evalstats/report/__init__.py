@@ -6,10 +6,12 @@ In a notebook::
 
 ====================  ============================================================================
 :func:`case_runs`     the case table of one suite, from a store or a snapshot; :func:`facts` counts it
+:func:`locked`        those of its cases that a lock holds: the ones that enter a headline
 :class:`Draft`        what a notebook says; ``save()`` writes it into the bundle being built
 :class:`Table`        a frame as shown, and the same unrounded as CSV; :class:`Column` names a format
 :mod:`charts`         forest, archetype_bars, run_chart, case_strip: a drawing and its reading
 :mod:`wording`        numbers into sentences
+:mod:`audits`         suites and their baselines: read, shown and put into sentences
 ====================  ============================================================================
 
 Outside::
@@ -44,12 +46,14 @@ _HOMES = {
     "Limits": "kernel",
     "Table": "tables",
     "Version": "bundle",
+    "audits": "",
     "build": "builder",
     "case_runs": "inputs",
     "charts": "",  # a module itself
     "facts": "inputs",
     "latest": "bundle",
     "list_reports": "bundle",
+    "locked": "inputs",
     "parse_parameters": "parameters",
     "read_report": "bundle",
     "resolve": "bundle",

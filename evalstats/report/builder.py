@@ -5,19 +5,30 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evalstats import contract
 from evalstats.contract import Visibility
 from evalstats.errors import EvalstatsError, ReportError
-from evalstats.report import bundle, draft, executed, kernel, page, parameters, provenance
+from evalstats.report import (
+    audits,
+    bundle,
+    draft,
+    evidence,
+    executed,
+    inputs,
+    kernel,
+    page,
+    parameters,
+    provenance,
+)
 from evalstats.report.kernel import Limits, Outcome
 from evalstats.report.parameters import STORE
 from evalstats.report.provenance import Job
 
-SUITE, INPUTS = "suite", "inputs"
+SUITE, INPUTS, LOCK = "suite", "inputs", "lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +133,9 @@ def _prepare(path: Path, given: dict[str, Any], store: Path | str | None, work: 
     except ReportError as error:
         raise ReportError(error.message, path=path, line=error.line, field=error.field) from None
     job = Job(name=path.stem, source=text.encode(), parameters=values)
-    return _with_inputs(job, store, work) if STORE in defaults else job
+    if STORE in defaults:
+        return _with_inputs(job, store, work)
+    return audits.freeze(job, work / INPUTS) if audits.SUITES in defaults else job
 
 
 def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
@@ -137,12 +150,25 @@ def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
         if Visibility.PRIVATE_HOLDOUT in set(source.runs(suite)["visibility"]):
             raise ReportError("private suites have no public report yet", field=SUITE)
         store.snapshot(source, work / INPUTS, suite)
-    with store.open(work / INPUTS, read_only=True) as inputs:
-        runs = inputs.runs(suite)
-        digests = {"runs": store.rows_digest(runs), "trials": store.rows_digest(inputs.trials(suite))}
+        found = evidence.gather(source, suite)
+    with store.open(work / INPUTS, read_only=True) as copied:
+        runs = copied.runs(suite)
+        digests = {"runs": store.rows_digest(runs), "trials": store.rows_digest(copied.trials(suite))}
     hashes = tuple(sorted(set(runs["suite_scoring"].dropna())))
     values = {**job.parameters, STORE: INPUTS}
-    return Job(name=job.name, source=job.source, parameters=values, inputs=digests, suite_hashes=hashes)
+    ready = replace(job, parameters=values, inputs=digests, suite_hashes=hashes, evidence=found)
+    return _with_lock(ready, suite, work) if job.parameters.get(LOCK) else ready
+
+
+def _with_lock(job: Job, suite: str, work: Path) -> Job:
+    """Hold the suite against the lock, and hand the notebook a copy, so that no path of this machine is told."""
+    path = inputs.find_lock(str(job.parameters[LOCK]))
+    held = inputs.check_lock(path, suite)
+    copy = work / LOCK / path.name
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+    values = {**job.parameters, LOCK: f"{LOCK}/{path.name}"}
+    return replace(job, parameters=values, inputs={**job.inputs, LOCK: held.sha256})
 
 
 # --- after ---------------------------------------------------------------------------------------
@@ -165,8 +191,11 @@ def _collect(
             ),
         )
     try:
-        document = _read_document(job, work / kernel.BUNDLE / "report.json")
-        return document, _files(work / kernel.BUNDLE, document), outcome
+        said = _read_document(job, work / kernel.BUNDLE / "report.json")
+        document = evidence.add(said, job.evidence)
+        contract.validate(document, "report.v1", path="report.json")
+        files = _files(work / kernel.BUNDLE, document)
+        return document, files | {"report.json": draft.as_json(document).encode()}, outcome
     except EvalstatsError as error:
         return None, {}, Outcome(status=kernel.FAILED, message=executed.scrubbed(error.message, work))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import evalstats.store as warehouse
 from evalstats.errors import UsageError
+from evalstats.governance import lock_changes, locks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,15 +31,69 @@ def find_store(place: str) -> Path:
 def case_runs(store: str, suite: str) -> pd.DataFrame:
     """Return one row per run and case of ``suite``: the table every estimate starts from.
 
+    Beside the columns of the store stands ``case_hash``: which version of the case the run tried.
+
     Raises UsageError when no run of the suite has recorded a trial.
     """
     with warehouse.open(find_store(store), read_only=True) as opened:
-        found = opened.case_runs(suite)
+        found = locks.case_runs(opened, suite)
     if found.empty:
         raise UsageError(
             f"no run of {suite} has recorded a trial; wait for one, or run it again", field="suite"
         )
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """The rows that may enter a headline; what was left out, in sentences; and the lock, for ``draft.data``."""
+
+    runs: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def locked(case_runs: pd.DataFrame, lock: str) -> Locked:
+    """Return the rows of the cases that ``lock`` holds, a name or a path; all rows when it is empty.
+
+    Raises UsageError, naming the layer and the case, when a locked case is no longer what was locked.
+    """
+    if not lock:
+        return Locked(runs=case_runs)
+    suite = str(case_runs["suite_id"].iloc[0])
+    held = check_lock(find_lock(lock), suite)
+    runs = locks.locked_cases(case_runs, held)
+    if runs.empty:
+        raise UsageError(f"no locked case of {suite} has been tried", field="lock")
+    tried, cases = set(case_runs["case_id"]), held.suite(suite).cases.keys()
+    candidates, untried = sorted(tried - cases), sorted(cases - tried)
+    said = f"Lock {held.name} ({held.sha256[:12]}) holds {len(cases)} cases of this suite"
+    notes = [f"{said}; candidates left out: {', '.join(candidates) or 'none'}."]
+    if untried:
+        notes.append(f"Locked cases that no run has tried: {', '.join(untried)}.")
+    named = {"name": held.name, "sha256": held.sha256, "candidates": candidates}
+    return Locked(runs=runs, notes=tuple(notes), facts={"lock": named})
+
+
+def find_lock(lock: str) -> Path:
+    """Return the file of a lock, given by name or path, in the working folder or a folder above it."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        for place in (folder / lock, folder / "evals" / locks.FOLDER / f"{lock}.json"):
+            if place.is_file():
+                return place
+    raise UsageError(
+        "no such lock here or above; make one with `evalstats lock create`", path=lock, field="lock"
+    )
+
+
+def check_lock(path: Path, suite: str) -> locks.Lock:
+    """Return the lock in ``path``; where it lies beside suites, hold the suite against it first."""
+    from evalstats.suite import load_all
+
+    held = locks.read(path)
+    if path.parent.name == locks.FOLDER:
+        lock_changes.check(held, suite, load_all(path.parent.parent)[0])
+    return held
 
 
 def facts(runs: pd.DataFrame) -> dict[str, Any]:

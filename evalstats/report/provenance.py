@@ -16,6 +16,7 @@ from typing import Any
 import evalstats
 from evalstats import contract
 from evalstats.report import page
+from evalstats.report.evidence import Evidence
 from evalstats.report.parameters import Scalar
 from evalstats.trials import timestamp
 
@@ -27,13 +28,14 @@ _CODE = (".py", ".sql", ".j2", ".css")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One notebook about to run: its bytes, its parameters, and the digests of what it will read."""
+    """One notebook about to run: its bytes, its parameters, the digests of what it will read, and the evidence."""
 
     name: str
     source: bytes
     parameters: dict[str, Scalar]
     inputs: dict[str, str] = field(default_factory=dict)
     suite_hashes: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 def manifest(job: Job, subject: str, document: Mapping[str, Any] | None, status: str) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def origin(
         ("Parameters", [f"{name} = {value!r}" for name, value in sealed["parameters"].items()]),
         ("Inputs", [f"{name} · {sha256}" for name, sha256 in sealed["inputs"].items()]),
         ("Suite (scoring hash)", sealed["suite_scoring"]),
+        ("Lock", _lock(document)),
         ("Runs", list(dict.fromkeys(run["run_id"] for run in document["series"])) if document else []),
         ("Numbers", f"report.json · {contract.digest(files['report.json'])}" if document else ""),
         (
@@ -89,6 +92,16 @@ def origin(
         ),
     ]
     return [(label, text) for label, text in facts if text]
+
+
+def _lock(document: Mapping[str, Any] | None) -> list[str]:
+    lock = document["data"].get("lock") if document else None
+    if not lock:
+        return []
+    return [
+        f"{lock['name']} · {lock['sha256']}",
+        *(f"candidate, left out: {case}" for case in lock["candidates"]),
+    ]
 
 
 def run_record(started: float, status: str) -> dict[str, Any]:
