@@ -25,7 +25,8 @@ _KINDS = {
     "int64": "n n_cases n_trials n_usable n_passed n_infrastructure n_unusable undecided trial_index attempt",
     "Int64": "idx seed trials_per_case exit_code tokens_in tokens_out tokens_cache tool_calls"
     " leftover_processes",
-    "float64": "score_sum score_sumsq score duration_s cost",
+    "float64": "score_sum score_sumsq score median_score duration_s median_duration_s cost",
+    "object": "dimensions",
     "boolean": "is_mock usable passed required cached",
     "datetime64[us]": "created_at started_at",
 }
@@ -101,6 +102,14 @@ class Store:
         self.require(suite_id, run_ids)
         return self._frame("trials", suite_id=suite_id, run_ids=_listed(run_ids))
 
+    def case_hashes(self, suite_id: str) -> pd.DataFrame:
+        """Which version of each case did each run try? One row per (run, case) whose run recorded it.
+
+        Columns: run_id, case_id, case_hash.
+        """
+        self.require(suite_id)
+        return self._frame("case_hashes", suite_id=suite_id)
+
     def expectation_rates(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
         """How often did each expectation hold in each arm? One row per (case, expectation, arm).
 
@@ -130,6 +139,22 @@ class Store:
         """
         self.require(suite_id, run_ids)
         return self._frame("outcomes", suite_id=suite_id, run_ids=_listed(run_ids))
+
+    def case_evidence(self, suite_id: str) -> pd.DataFrame:
+        """How often did each case pass in each run, and what does it carry? One row per (run, case).
+
+        Columns: run_id, case_id, archetype, n_usable, n_passed, score_sum, median_score, dimensions (a list).
+        """
+        self.require(suite_id)
+        return self._frame("case_evidence", suite_id=suite_id)
+
+    def run_evidence(self, suite_id: str) -> pd.DataFrame:
+        """Where does each run come from, what did it cost, how long did a trial take? One row a run.
+
+        Columns: run_id, git_ref (missing in a folder of Parquet), cost, median_duration_s.
+        """
+        self.require(suite_id)
+        return self._frame("run_evidence", suite_id=suite_id)
 
     def require(self, suite_id: str, run_ids: Sequence[str] | None = None) -> None:
         """Raise StoreError, naming what is known, unless the suite and its runs are in the store."""

@@ -48,6 +48,29 @@ def test_eight_intervals_of_ten_hold_the_shift(quantity: str, runs: int, trials:
     assert abs(np.mean(hits) - 0.8) < 3 * np.sqrt(0.8 * 0.2 / 400)
 
 
+@pytest.mark.parametrize("average", ["cases", "archetypes"])
+@pytest.mark.parametrize(
+    ("quantity", "arms"),
+    [
+        ("score", ("skill-off",)),
+        ("difference", ("skill-on", "skill-off")),
+        ("lift", ("skill-on", "skill-off")),
+    ],
+)
+def test_the_weights_are_what_a_case_mean_moves(quantity: str, arms: tuple[str, ...], average: str) -> None:
+    rng = np.random.default_rng(4)
+    evidence = replace(drawn(np.full((2, 7), 0.5), 1, 3, rng), scores=rng.uniform(0.1, 0.9, (2, 7)))
+    headline, which = Headline(quantity=quantity, arms=arms, average=average), np.arange(7) < 5
+    weights, step = headline.of(evidence, which).weights, 1e-6
+    for place in np.ndindex(2, 7):
+        sides = []
+        for sign in (1, -1):
+            scores = evidence.scores.copy()
+            scores[place] += sign * step
+            sides.append(headline.of(replace(evidence, scores=scores), which).value)
+        assert weights[place] == pytest.approx((sides[0] - sides[1]) / (2 * step), abs=1e-8)
+
+
 def test_one_trial_of_one_run_tells_no_error() -> None:
     evidence = drawn(np.full((2, 4), 0.5), 1, 1, np.random.default_rng(2))
     headline = Headline(quantity="score", arms=("skill-on",), average="cases")

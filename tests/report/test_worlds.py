@@ -61,7 +61,7 @@ def say(fill_store, tmp_path, monkeypatch):
     def said(draw, **world):
         if draw:
             monkeypatch.setenv("EVALSTATS_BUNDLE", str(tmp_path / "bundle"))
-        names = {"suite": "demo", "store": str(fill_store(**world)), "level": 0.8, "seed": 7}
+        names = {"suite": "demo", "store": str(fill_store(**world)), "lock": "", "level": 0.8, "seed": 7}
         notebook = json.loads((contract.packaged("notebooks") / "variance_bands.ipynb").read_text("utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code" and "parameters" not in cell["metadata"].get("tags", []):

@@ -43,13 +43,25 @@ def test_the_columns_are_those_documented(opened: Any) -> None:
     asked = {
         "runs": opened.runs(),
         "case_runs": opened.case_runs("demo"),
+        "case_hashes": opened.case_hashes("demo"),
         "trials": opened.trials("demo"),
         "expectation_rates": opened.expectation_rates("demo"),
         "case_trials": opened.case_trials("r2", "c1"),
         "outcomes": opened.outcomes("demo"),
+        "case_evidence": opened.case_evidence("demo"),
+        "run_evidence": opened.run_evidence("demo"),
     }
     for name, frame in asked.items():
         assert list(frame.columns) == documented(getattr(store.Store, name)), name
+
+
+def test_case_hashes(opened: Any) -> None:
+    assert opened.case_hashes("demo").to_numpy().tolist() == [
+        ["r1", "c1", "6" * 64],
+        ["r1", "c2", "7" * 64],
+        ["r2", "c1", "6" * 64],
+        ["r2", "c2", "7" * 64],
+    ]
 
 
 def test_case_runs(opened: Any) -> None:
