@@ -1,11 +1,13 @@
-"""The ledger: decisions are appended, never rewritten."""
+"""The ledger: decisions are appended, never rewritten, and say which runs were blocked."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 
+from evalstats.contract import GateVerdict
 from evalstats.errors import JournalError
 from evalstats.gate.verdict import GateResult
 from evalstats.journal import encode, sync_folder
@@ -23,6 +25,23 @@ def append(result: GateResult, folder: Path) -> Path:
     except OSError as error:
         raise JournalError(f"the decision cannot be recorded: {error.strerror}", path=path) from None
     return path
+
+
+def blocked(folder: Path, suite: str) -> frozenset[str]:
+    """Return the run groups whose last decision in the ledger of ``suite`` was a regression.
+
+    Raises JournalError naming the line that is none.
+    """
+    path = folder / f"{suite}.jsonl"
+    last: dict[str, str] = {}
+    for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
+        try:
+            record = json.loads(line)
+            last |= dict.fromkeys(map(str, record["candidate"]), str(record["verdict"]))
+        except (ValueError, TypeError, KeyError):
+            problem = "is no decision of a gate; take the line out, or move the file away to begin anew"
+            raise JournalError(problem, path=path, line=number) from None
+    return frozenset(group for group, verdict in last.items() if verdict == GateVerdict.REGRESSION)
 
 
 def _append_synced(path: Path, line: bytes) -> None:

@@ -13,14 +13,14 @@ References
 """
 
 from dataclasses import dataclass, replace
-from math import nan, sqrt
+from math import nan, pi, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, expit, logit, ndtr
+from scipy.special import betaincinv, expit, logit, ndtr, stdtr, stdtrit
 
 from evalstats.stats.power import simulated_share
-from evalstats.stats.results import Estimate, FloatArray, check_scores
+from evalstats.stats.results import Estimate, FloatArray, check_at_least, check_positive, check_scores
 from evalstats.stats.worlds import World
 
 MARGIN, WINDOW = 0.05, 28
@@ -105,6 +105,33 @@ def median_lift(candidate: ArrayLike, baseline: ArrayLike) -> float:
     return (with_skill - without) / (1 - without) if without < 1 else nan
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacyErrors:
+    """How often is the prescribed rule wrong on nights that scatter so? Two chances, and a drop in lift."""
+
+    false_block: float
+    power: float
+    detectable: float
+
+
+def legacy_errors(
+    spread: float, n_history: int, *, margin: float = MARGIN, power: float = 0.80
+) -> LegacyErrors:
+    """Return the error rates of the prescribed rule for nights of this standard deviation, in lift.
+
+    A median of n normal nights has pi/2 times the variance of their mean. The spread is estimated from the same
+    nights, so the chances are Student's with n - 1 degrees of freedom. ``power`` of the answer is the chance of
+    blocking a drop of just the margin: a coin flip, whatever the noise. Its ``detectable`` is the drop that is
+    blocked with the chance asked for.
+    """
+    if n_history < 2:
+        raise ValueError(f"legacy_errors needs 2 nights of history, got {n_history}")
+    noise, df = spread * sqrt(1 + pi / 2 / n_history), n_history - 1
+    false_block = float(stdtr(df, -margin / noise)) if noise > 0 else 0.0
+    detectable = margin + float(stdtrit(df, power)) * noise
+    return LegacyErrors(false_block=false_block, power=0.5 if noise > 0 else 0.0, detectable=detectable)
+
+
 def legacy_operating_characteristic(
     world: World,
     *,
@@ -151,6 +178,8 @@ def legacy_operating_characteristic(
     >>> legacy_operating_characteristic(world, rng=np.random.default_rng(1), reps=300).estimate > 0.2
     True
     """
+    check_at_least("reps", reps)
+    check_positive("correlation", world.correlation)
     baseline, candidate = _suites(world, reps, rng)
     nights = np.array([_lifts(baseline, candidate, world, trial_precision, rng) for _ in range(WINDOW)])
     last = _lifts(baseline, _degraded(baseline, candidate, drop), world, trial_precision, rng)

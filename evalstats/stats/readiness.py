@@ -24,7 +24,14 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtr
 
 from evalstats.stats.decisions import Rule
-from evalstats.stats.results import FloatArray, agree, check_level, check_scores
+from evalstats.stats.results import (
+    FloatArray,
+    agree,
+    check_at_least,
+    check_level,
+    check_positive,
+    check_scores,
+)
 
 MIN_RUNS, MIN_DAYS = 8, 5
 HYSTERESIS = 1.1  # once READY, a suite is revoked only this much beyond the margin
@@ -211,6 +218,7 @@ def largest_ready_spread(n_runs: int, rule: Rule, *, reruns: int = 1, level: flo
     >>> round(largest_ready_spread(10, Rule(margin=5.0)), 3)
     1.305
     """
+    check_at_least("reruns", reruns)
     if n_runs < 2:
         return nan
     bound = spread_upper_bound(1.0, n_runs, level=level)
@@ -253,7 +261,9 @@ def blocking_curve(
     >>> blocking_curve([0.0, 5.0], 1.5, 20, Rule(margin=5.0)).round(3)
     array([0.016, 0.865])
     """
-    error = spread * sqrt(1 / reruns + 1 / n_runs)
+    check_at_least("n_runs", n_runs)
+    check_at_least("reruns", reruns)
+    error = check_positive("spread", spread) * sqrt(1 / reruns + 1 / n_runs)
     return np.asarray(ndtr((check_scores(drops) - rule.fraction * rule.margin) / error))
 
 

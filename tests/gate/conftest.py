@@ -1,6 +1,10 @@
 """Reports of a known series of runs, and the policy that judges them."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+
+from evalstats.trials import timestamp
 
 IDENTITY = {"suite_scoring": "a" * 64, "model": "m-1", "judge_model": None, "cli_version": "0.1.0"}
 
@@ -12,7 +16,7 @@ def make_run():
     def run(number, scores, /, identity=(), **unusual):
         row = {
             "group_id": f"run-{number:02}",
-            "started_at": f"2026-01-{number:02}T02:00:00Z",
+            "started_at": timestamp(datetime(2026, 1, 1, 2, tzinfo=UTC) + timedelta(days=number - 1)),
             "seed": number,
             "n_cases": 10,
             "n_trials": 30,
@@ -27,6 +31,26 @@ def make_run():
         ]
 
     return run
+
+
+@pytest.fixture
+def tell(make_run):
+    """Return a function: number of the run, arm -> case -> (passed, usable trials) -> rows that tell of each case."""
+
+    def told(number, arms, /, **unusual):
+        rows = []
+        for arm, cases in arms.items():
+            each = {
+                case: {"usable": n, "passed": k, "score": k / n, "median_score": float(2 * k > n)}
+                for case, (k, n) in cases.items()
+            }
+            score = sum(case["score"] for case in each.values()) / len(each)
+            usable = sum(n for _, n in cases.values())
+            given = {"n_cases": len(each), "n_trials": usable, "usable": usable, "cases": each, **unusual}
+            rows += make_run(number, {arm: score}, **given)
+        return rows
+
+    return told
 
 
 @pytest.fixture
@@ -52,7 +76,7 @@ def make_policy():
 def make_report():
     """Return a function that returns a valid report of a series (a list of lists of rows)."""
 
-    def report(runs, suite="door", cases=10):
+    def report(runs, suite="door", cases=10, facts=None):
         series = [row for run in runs for row in run]
         words = {name: "" for name in ("title", "question")}
         lists = {name: [] for name in ("headline", "sections", "methods", "caveats", "estimates", "tests")}
@@ -72,7 +96,8 @@ def make_report():
                 "n_trials": sum(row["n_trials"] for row in series),
                 "usable": sum(row["usable"] for row in series),
                 "excluded": {},
-                "case_ids": [f"case-{number}" for number in range(cases)],
+                "case_ids": sorted(facts) if facts else [f"case-{number}" for number in range(cases)],
+                **({"cases": facts} if facts else {}),
                 "input_sha256": "0" * 64,
                 "contains_mock": any(row["is_mock"] for row in series),
             },

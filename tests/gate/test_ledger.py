@@ -10,7 +10,7 @@ import pytest
 from evalstats import contract
 from evalstats.contract import GateVerdict
 from evalstats.errors import JournalError
-from evalstats.gate import GateResult, append
+from evalstats.gate import GateResult, append, blocked
 
 RESULT = GateResult(
     verdict=GateVerdict.PASS, reasons=["fine"], suite="door", statistic="lift", margin=0.05, drop=0.01
@@ -52,3 +52,23 @@ def test_a_ledger_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(JournalError, match="the decision cannot be recorded: Is a directory") as caught:
         append(RESULT, tmp_path)
     assert caught.value.path == tmp_path / "door.jsonl"
+
+
+def test_the_last_word_on_a_run_says_whether_it_was_blocked(tmp_path):
+    for verdict, groups in (
+        (GateVerdict.REGRESSION, ["r1"]), (GateVerdict.REGRESSION, ["r2"]), (GateVerdict.INCONCLUSIVE, ["r3"]),
+        (GateVerdict.PASS, ["r1"]), (GateVerdict.REGRESSION, ["r3", "r4"]), (GateVerdict.CANNOT_GATE, ["r5"]),
+    ):  # fmt: skip
+        append(replace(RESULT, verdict=verdict, candidate=groups), tmp_path)
+    assert blocked(tmp_path, "door") == {"r2", "r3", "r4"}
+    assert blocked(tmp_path, "window") == frozenset()
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"candidate": 3, "verdict": "pass"}', "null", "\xff"])
+def test_a_line_that_is_no_decision_is_named(tmp_path, line):
+    append(RESULT, tmp_path)
+    with (tmp_path / "door.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(JournalError, match="is no decision of a gate") as caught:
+        blocked(tmp_path, "door")
+    assert caught.value.line == 2

@@ -4,9 +4,17 @@ from math import isclose
 
 import pytest
 
-from evalstats.gate.series import history, points
+from evalstats.gate import policy_of
+from evalstats.gate.series import history
+from evalstats.gate.series import points as points_and_notes
 
 ON, OFF = "skill-on", "skill-off"
+
+
+def points(rows, policy):
+    found, notes = points_and_notes(rows, policy_of(policy))
+    assert notes == []
+    return found
 
 
 @pytest.fixture
@@ -16,7 +24,7 @@ def past(make_run, make_policy):
     def kept(earlier, candidate, **policy):
         policy = make_policy(**policy)
         series = points([row for run in [*earlier, candidate] for row in run], policy)
-        runs, notes = history(series[:-1], series[-1:], policy, 10)
+        runs, notes = history(series[:-1], series[-1:], policy_of(policy), 10)
         return [run.group_id for run in runs], notes
 
     return kept

@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 
 from evalstats.stats import decisions
 from evalstats.stats.decisions import (
+    Noise,
     Rule,
     block_threshold,
     blocking_probability,
@@ -38,12 +39,12 @@ def test_published(published):
         digits = len(published["result"].partition(".")[2])
         assert found == pytest.approx(float(published["result"]), abs=0.51 * 10**-digits)
         return
-    noise = float(published["std_error"]), float(published["df"])
+    noise = Noise(std_error=float(published["std_error"]), df=float(published["df"]))
     question = getattr(decisions, published["function"])
     drop = [float(published["true_drop"])] if "true_drop" in published else []
     digits = len(published["result"].partition(".")[2])
-    assert question(*drop, *noise, rule) == pytest.approx(
-        float(published["result"]), abs=0.51 * 10**-digits * noise[0] ** (not drop)
+    assert question(*drop, noise, rule) == pytest.approx(
+        float(published["result"]), abs=0.51 * 10**-digits * noise.std_error ** (not drop)
     )
 
 
@@ -105,7 +106,9 @@ def test_every_decision_keeps_its_definition(history, candidate, margin, indepen
     assert 0 <= d.false_block <= rule.alpha / rule.looks + 1e-9
     assert d.false_block <= d.power <= 1 + 1e-12
     if d.std_error > 1e-6:
-        at_detectable = blocking_probability(d.detectable, d.std_error, len(history) - 1, rule)
+        at_detectable = blocking_probability(
+            d.detectable, Noise(std_error=d.std_error, df=len(history) - 1), rule
+        )
         assert at_detectable == pytest.approx(rule.power, abs=1e-6)
 
 
@@ -142,7 +145,7 @@ def test_no_independent_run_is_named():
 
 @pytest.mark.parametrize(
     "wrong", [{"margin": 0}, {"margin": -1}, {"margin": float("nan")}, {"alpha": 0}, {"alpha": 0.5},
-              {"power": 0.5}, {"power": 1}, {"looks": 0}],
+              {"power": 0.5}, {"power": 1}, {"looks": 0}, {"level": 0.4}, {"level": 1}],
 )  # fmt: skip
 def test_a_rule_that_promises_the_impossible_is_refused(wrong):
     with pytest.raises(ValueError, match="a rule needs margin > 0"):
@@ -165,9 +168,10 @@ def test_without_noise_the_margin_alone_decides():
 @pytest.mark.parametrize("power", [0.8, 0.9, 0.999])
 def test_the_detectable_drop_is_found_however_heavy_the_tails(df, power):
     rule = Rule(margin=MARGIN, power=power)
-    drop = detectable_drop(0.04, df, rule)
-    assert blocking_probability(drop, 0.04, df, rule) == pytest.approx(power, abs=1e-9)
-    assert blocking_probability(0.999 * drop, 0.04, df, rule) < power
+    noise = Noise(std_error=0.04, df=df)
+    drop = detectable_drop(noise, rule)
+    assert blocking_probability(drop, noise, rule) == pytest.approx(power, abs=1e-9)
+    assert blocking_probability(0.999 * drop, noise, rule) < power
 
 
 def test_a_decision_is_plain_numbers():
@@ -254,7 +258,7 @@ def test_the_chance_of_one_look_is_what_happens(df, sigma, drop):
     estimated = true_error * np.sqrt(rng.chisquare(df, reps) / df)
     bounds = np.maximum(RULE.fraction * MARGIN, stdtrit(df, 1 - RULE.alpha / RULE.looks) * estimated)
     happened = (rng.normal(drop, true_error, reps) > bounds).mean()
-    promised = blocking_probability(drop, true_error, df, RULE)
+    promised = blocking_probability(drop, Noise(std_error=true_error, df=df), RULE)
     assert abs(happened - promised) <= 3.5 * sqrt(promised * (1 - promised) / reps)
 
 
@@ -266,11 +270,13 @@ def test_where_the_margin_decides_the_chance_of_a_false_block_is_not_understated
     estimated = true_error * np.sqrt(rng.chisquare(df, reps) / df)
     bounds = np.maximum(RULE.fraction * MARGIN, stdtrit(df, 1 - RULE.alpha / RULE.looks) * estimated)
     happened = (rng.normal(0, true_error, reps) > bounds).mean()
-    promised = blocking_probability(0.0, true_error, df, RULE)
+    promised = blocking_probability(0.0, Noise(std_error=true_error, df=df), RULE)
     assert happened <= promised + 3.5 * sqrt(promised * (1 - promised) / reps)
     assert promised <= RULE.alpha / RULE.looks + 1e-9
 
 
 def test_the_threshold_is_the_larger_of_margin_and_noise():
-    assert block_threshold(1e-9, 27, RULE) == RULE.fraction * MARGIN
-    assert block_threshold(1.0, 27, RULE) == pytest.approx(stdtrit(27, 1 - 0.05 / 3), abs=1e-12)
+    assert block_threshold(Noise(std_error=1e-9, df=27), RULE) == RULE.fraction * MARGIN
+    assert block_threshold(Noise(std_error=1.0, df=27), RULE) == pytest.approx(
+        stdtrit(27, 1 - 0.05 / 3), abs=1e-12
+    )
