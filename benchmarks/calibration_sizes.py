@@ -82,8 +82,8 @@ TESTS: list[tuple[str, str, Asked, World]] = [
         ("variance_ratio", f"{k} runs, trial noise alone", _variance_ratio, three(cases=30, runs=k))
         for k in (5, 20)
     ],
-    *[("anova_one_way", f"{n} cases in 5 groups, graded", _anova, graded(cases=n)) for n in (20, 100)],
-    ("anova_one_way", "20 cases in 5 groups, yes/no: not near normal", _anova, three(cases=20)),
+    *[("anova_one_way", f"{n} cases in 5 groups, graded", _anova, graded(cases=n)) for n in (25, 100)],
+    ("anova_one_way", "25 cases in 5 groups, yes/no: not near normal", _anova, three(cases=25)),
     ("e_process_test", "28 nights, looked at every night", _e_process, World(cases=1)),
 ]
 SIZES = range(len(TESTS))

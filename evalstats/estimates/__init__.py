@@ -10,7 +10,7 @@ Is one arm better?
 
 What will the next run say?
     - the runs so far -> `series`; the band -> `bands`, `which_band`; more than trial noise? -> `excess_variance`
-    - has it changed since? -> `monitor`, `change_points`
+    - has it changed since? -> `monitor`, `change_points`, `trend`
 
 What varies?
     - cases, days, trials -> `components`, `shares`; which cases -> `flakiness`
@@ -43,7 +43,7 @@ from evalstats.estimates.identity import comparable
 from evalstats.estimates.independence import flagged, repeats
 from evalstats.estimates.judging import judge_accuracy, noise_floor
 from evalstats.estimates.lifts import by_archetype, legacy_lift, lift
-from evalstats.estimates.monitoring import change_points, monitor
+from evalstats.estimates.monitoring import change_points, monitor, trend
 from evalstats.estimates.next_run import MIN_RUNS_FOR_BAND, bands, excess_variance, series, which_band
 from evalstats.estimates.rates import denominators, rate
 from evalstats.estimates.several_attempts import attempts
@@ -81,5 +81,6 @@ __all__ = [
     "series",
     "shares",
     "spread",
+    "trend",
     "which_band",
 ]

@@ -132,7 +132,10 @@ def _apart(
     sides = [usable[usable["arm"] == arm] for arm in arms]
     graded = is_graded(table)
     rates = [mean_score(side, graded=graded, clusters=clusters, level=level) for side in sides]
-    means = [mean_score(side, graded=True, clusters=clusters, level=level) for side in sides]
+    means = [
+        stats.case_mean(side["score"], clusters=None if clusters is None else side[clusters])
+        for side in sides
+    ]
     return separate_difference(*rates), Welch.of(*means).tests(margin)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from evalstats.estimates.cases import SKILL_ARMS
-from evalstats.estimates.sources import like_trials
+from evalstats.estimates.sources import codes, like_trials
 from evalstats.stats.allocation import Costs, Plan, best_allocation, cheapest_plan
 from evalstats.stats.components import variance_components
 from evalstats.stats.planning import Spread, Study, cases_needed, detectable_effect
@@ -33,8 +33,8 @@ def spread(case_runs: pd.DataFrame, *, arms: Sequence[str] = SKILL_ARMS) -> tupl
     paired = len(arms) > 1
     found = variance_components(
         rows["score"].to_numpy(),
-        cases=rows["case_id"].to_numpy(str),
-        days=rows["arm"].to_numpy(str) if paired else None,  # the two arms of a case cross as days would
+        cases=codes(rows["case_id"]),
+        days=codes(rows["arm"]) if paired else None,  # the two arms of a case cross as days would
     )
     if isnan(found.case.estimate):
         return None, f"the pilot plans nothing: {found.case.caveats[0]}"

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from evalstats.estimates.cases import require
+from evalstats.stats.results import counted
 
 NEEDED = ["case_id", "usable", "score", "seed", "stdout_sha256", "transcript_sha256"]
 MANY_COPIES = 0.10  # of the repeats; fewer equal outputs, where no transcript tells, may be chance
@@ -65,11 +66,9 @@ def _caveats(row: dict[Hashable, Any]) -> tuple[str, ...]:
     if row["deterministic"]:
         found.append(DETERMINISTIC)
     elif row["certain"] or copies > MANY_COPIES * (n_trials - row["n_cases"]):
-        found.append(
-            f"cached or identical repeats: not independent ({copies} of {n_trials} trials are copies)"
-        )
+        found.append(f"cached or identical repeats: not independent (copies: {copies} of {n_trials})")
     if row["n_replicas"]:
-        replicas = f"{row['n_replicas']} of {n_trials} trials repeat a seed"
+        replicas = f"a seed is repeated by {row['n_replicas']} of {counted(n_trials, 'trial')}"
         found.append(f"replicas: {replicas}, so they are not independent")
     return tuple(found)
 

@@ -22,12 +22,15 @@ from evalstats.stats.judges import judge_noise, judge_share
 from evalstats.stats.noise_floors import difference_floor, lift_floor
 from evalstats.stats.prediction_powered import Judged, ppi_mean
 from evalstats.stats.repeated_trials import pass_rate
-from evalstats.stats.results import Estimate, undefined
+from evalstats.stats.results import Estimate, counted, undefined
 from evalstats.stats.two_raters import kappa_paradox
 
 TRIAL = ["run_id", "case_id", "arm", "trial_index"]
 UNIT = [*TRIAL, "expectation"]
 SAME_CASE = "several labels of a case are taken as independent"
+SAME_CASE_UNITS = (
+    "several expectations or trials of a case are taken as independent: the interval is too narrow"
+)
 GRADED = "graded verdicts or labels: passes and failures cannot be counted"
 
 
@@ -64,7 +67,7 @@ def noise_floor(
     for keys, group in groups(_known(judgements), ["judge"]):
         measures = _floors(_trial_scores(group), deployed, level, arms) | _agreement(group, level)
         lost = int((judgements["judge"] == keys["judge"]).sum()) - len(group)
-        note = f"{lost} judgements without a verdict left out" if lost else ""
+        note = f"{counted(lost, 'judgement')} without a verdict left out" if lost else ""
         found += [({**keys, "measure": name}, noted(record, note)) for name, record in measures.items()]
     return tidy(found, ["judge", "measure"])
 
@@ -93,17 +96,20 @@ def _floors(trials: pd.DataFrame, deployed: int, level: float, arms: tuple[str, 
 
 def _agreement(group: pd.DataFrame, level: float) -> dict[str, Estimate]:
     """Return how far repeats agree on single expectations; a unit is one expectation of one trial."""
-    unit, repeat = group.groupby(UNIT).ngroup().to_numpy(), pd.factorize(group["repeat"], sort=True)[0]
+    units = group.groupby(UNIT)
+    unit, repeat = units.ngroup().to_numpy(), units.cumcount().to_numpy()  # whatever the repeats are called
     ratings = np.full((unit.max() + 1, repeat.max() + 1), np.nan)
     ratings[unit, repeat] = group["score"]
     if not _is_yes_no(group["score"]):  # every pair of graded scores differs a little
         graded = {"flips": _uncounted("flip rate", level), "kappa": _uncounted("Fleiss' kappa", level)}
         return graded | {"alpha": krippendorff_alpha(ratings, metric="interval", level=level)}
-    return {
+    found = {
         "flips": flip_rate(ratings, level=level),
         "kappa": fleiss_kappa(ratings, level=level),
         "alpha": krippendorff_alpha(ratings, level=level),
     }
+    note = SAME_CASE_UNITS if group["case_id"].nunique() < len(ratings) else ""
+    return {name: noted(record, note) for name, record in found.items()}
 
 
 def judge_accuracy(
@@ -133,10 +139,8 @@ def judge_accuracy(
         and ``corrected`` (of trials without labels, by Rogan and Gladen). Refused with too few labels.
     """
     verdicts = _with_labels(_verdicts(judgements), labels)
-    unused = (
-        f"{len(labels) - int(verdicts.drop_duplicates(UNIT)['label'].notna().sum())} labels match no verdict"
-    )
-    note = "" if unused.startswith("0 ") else unused
+    unused = len(labels) - int(verdicts.drop_duplicates(UNIT)["label"].notna().sum())
+    note = f"{counted(unused, 'label')} without a verdict" if unused else ""
     found: list[tuple[Keys, Estimate]] = []
     for keys, group in groups(verdicts, ["judge"]):
         labelled = group[group["label"].notna()]

@@ -13,7 +13,7 @@ from evalstats.estimates.differences import Matched
 from evalstats.stats.archetypes import archetype_differences, archetype_lifts, macro_lift
 from evalstats.stats.lifts import lift as lift_of
 from evalstats.stats.lifts import lift_of_medians
-from evalstats.stats.results import Estimate, undefined
+from evalstats.stats.results import Estimate, counted, undefined
 
 NO_ARCHETYPE = "(none)"
 TRIALS_OF_A_MEDIAN = 3
@@ -62,7 +62,7 @@ def lift(
         kept = _kept(matched, np.flatnonzero(weights))
         over_expectations = lift_of(kept.pairs, rng=rng, level=level, weights=weights[weights > 0])
         none = int((weights == 0).sum())
-        note = f"{none} case(s) without a required expectation left out" if none else ""
+        note = f"{counted(none, 'case')} without a required expectation left out" if none else ""
         found["expectations"] = noted(kept.counted(over_expectations), note)
     for average in ("mean", "median"):
         found[f"archetype {average}"] = matched.counted(_macro(matched, weights, average, level))
@@ -165,7 +165,7 @@ def legacy_lift(
     extra = int((place >= TRIALS_OF_A_MEDIAN).sum())
     estimate = noted(
         lift_of_medians(new, old, rng=rng, level=level),
-        f"{lost} case(s) without three usable trials in both arms left out" if lost else "",
-        f"{extra} trials beyond the first three of a case not used" if extra else "",
+        f"{counted(lost, 'case')} without three usable trials in both arms left out" if lost else "",
+        f"{counted(extra, 'trial')} beyond the first three of a case not used" if extra else "",
     )
     return tidy([({"over": "medians of 3"}, estimate)], ["over"])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from evalstats.estimates.cases import SKILL_ARMS, require
+from evalstats.estimates.cases import SKILL_ARMS, require, tidy
 from evalstats.stats.change_points import e_divisive
 from evalstats.stats.chart_limits import simulated_limit
 from evalstats.stats.control_charts import (
@@ -25,6 +25,7 @@ from evalstats.stats.control_charts import (
     in_control,
     shewhart,
 )
+from evalstats.stats.results import Test, agree
 
 LONGEST_HISTORY, NIGHTS = 28, 28  # runs that make the normal; new runs over which false alarms are counted
 FALSE_ALARM = 0.05
@@ -67,7 +68,7 @@ def monitor(
         ``watched`` (an arm, or difference), ``chart`` (shewhart, ewma, cusum); ``n_history``, ``n_new``;
         ``centre``, ``sigma``, ``autocorrelation`` of the history; ``limit`` in sigmas, passed by 5% of
         unchanged series within 28 new runs; ``first_alarm``, ``confirmed_alarm`` (the start of the run, missing
-        if none); ``provisional`` (fewer than 8 runs of history); ``degenerate`` (no spread: no claim);
+        if none); ``direction`` of the first alarm (above, below); ``provisional`` (fewer than 8 runs of history); ``degenerate`` (no spread: no claim);
         ``changed_at`` (the latest dated change, see `change_points`); ``caveats``.
     """
     rows = []
@@ -89,7 +90,7 @@ def monitor(
 
 
 _COLUMNS = """watched chart n_history n_new centre sigma autocorrelation limit first_alarm confirmed_alarm
-provisional degenerate changed_at caveats""".split()
+direction provisional degenerate changed_at caveats""".split()
 
 
 def change_points(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -> pd.DataFrame:
@@ -104,6 +105,43 @@ def change_points(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -
         for c in e_divisive(watched.values)
     ]
     return pd.DataFrame(rows, columns=["watched", "changed_at", "before", "after", "p_value"])
+
+
+def trend(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -> pd.DataFrame:
+    """Do the runs drift? Whether later runs tend to lie higher or lower: Kendall's rank test against time.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``watched`` and the fields of `Test`; the statistic is tau, from -1 (falling) to 1 (rising).
+
+    Notes
+    -----
+    Assumes independent runs. A jump is a trend too: `change_points` dates it.
+
+    References
+    ----------
+    Mann (1945). Nonparametric tests against trend. Econometrica 13:245. doi:10.2307/1907187
+    """
+    found = [({"watched": watched.name}, _trend(watched.values)) for watched in _watched(series, arms)]
+    return tidy(found, ["watched"], Test)
+
+
+def _trend(values: np.ndarray) -> Test:
+    from scipy.stats import kendalltau
+
+    statistic, p_value, caveats = np.nan, np.nan, ("fewer than 3 runs, or all agree: no trend can be told",)
+    if len(values) >= 3 and not agree(values):
+        found = kendalltau(np.arange(len(values)), values)
+        statistic, p_value, caveats = float(found.statistic), float(found.pvalue), ()
+    return Test(
+        null="the runs are in no order",
+        alternative="two-sided",
+        statistic=statistic,
+        p_value=p_value,
+        method="Mann-Kendall",
+        caveats=caveats,
+    )
 
 
 def _watched(series: pd.DataFrame, arms: tuple[str, str]) -> Iterator[_Watched]:
@@ -149,4 +187,7 @@ def _chart(kind: Kind, values: np.ndarray, normal: InControl, limit: float) -> C
 
 def _alarms(chart: Chart, times: pd.Series[pd.Timestamp]) -> dict[str, Any]:
     found = {"first_alarm": chart.first_alarm, "confirmed_alarm": chart.confirmed_alarm}
-    return {name: pd.NaT if at is None else times.iloc[at] for name, at in found.items()}
+    alarms = {name: pd.NaT if at is None else times.iloc[at] for name, at in found.items()}
+    first = chart.first_alarm
+    side = None if first is None else "above" if chart.upper[first] > chart.limit else "below"
+    return {**alarms, "direction": side}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from evalstats import stats
 from evalstats.estimates.cases import case_table, groups, is_graded, noted, tidy
-from evalstats.stats.results import Estimate, undefined
+from evalstats.stats.results import Estimate, counted, undefined
 
 A_BOUND = "a bound, whatever the trials without a score would have scored: no sampling error"
 
@@ -22,16 +22,16 @@ def rate(
 ) -> pd.DataFrame:
     """How high is the mean score, and would it hold on cases like these (SUPER)?
 
-    Graded scores use t on case means; yes/no trials use the method that holds its level at this size.
-    ``clusters`` names a column whose groups, not the cases, are taken as independent. To see runs or models
-    apart, name ``run_id`` or ``model`` in ``by``, beside ``arm``.
+    Graded scores go to `stats.mean_score`, yes/no trials to `stats.pass_rate`: each chooses what holds its
+    level at this size, and ``method`` names it. ``clusters`` names a column whose groups, not the cases, are
+    taken as independent. To see runs or models apart, name ``run_id`` or ``model`` in ``by``, beside ``arm``.
     """
     graded = is_graded(case_runs)
     found = []
     for keys, group in groups(case_table(case_runs, by=by, clusters=clusters), by):
         usable = group[group["n_usable"] > 0]
         lost = len(group) - len(usable)
-        note = f"{lost} case(s) without a usable trial left out" if lost else ""
+        note = f"{counted(lost, 'case')} without a usable trial left out" if lost else ""
         found.append((keys, noted(mean_score(usable, graded=graded, clusters=clusters, level=level), note)))
     return tidy(found, by)
 
@@ -41,7 +41,7 @@ def mean_score(table: pd.DataFrame, *, graded: bool, clusters: str | None, level
     labels = None if clusters is None else table[clusters].to_numpy()
     trials = table["n_usable"].to_numpy()
     if graded:
-        return stats.case_mean(table["score"].to_numpy(), clusters=labels, trials=trials, level=level)
+        return stats.mean_score(table["score"].to_numpy(), clusters=labels, trials=trials, level=level)
     return stats.pass_rate(table["n_passed"].to_numpy(), trials, clusters=labels, level=level)
 
 
@@ -84,7 +84,7 @@ def _denominators(case_runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def _lost(case_runs: pd.DataFrame) -> str:
     trials, usable = int(case_runs["n_trials"].sum()), int(case_runs["n_usable"].sum())
-    return f"{trials - usable} of {trials} trials carry no score" if trials > usable else ""
+    return f"{trials - usable} of {counted(trials, 'trial')} without a score" if trials > usable else ""
 
 
 def _bound(estimate: Estimate) -> Estimate:

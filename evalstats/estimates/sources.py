@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,9 +48,9 @@ def components(
         rows = like_trials(group)
         variances = variance_components(
             rows["score"].to_numpy(),
-            cases=rows["case_id"].to_numpy(str),
+            cases=codes(rows["case_id"]),
             days=None if days is None else _days(rows, days),
-            arms=None if "arm" in by else rows["arm"].to_numpy(str),
+            arms=None if "arm" in by else codes(rows["arm"]),
             level=level,
         )
         names = type(variances).__dataclass_fields__
@@ -73,8 +74,12 @@ def like_trials(case_runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _days(rows: pd.DataFrame, days: str) -> np.ndarray:
-    labels = rows["created_at"].dt.floor("D") if days == DATE else rows[days]
-    return pd.factorize(labels)[0]
+    return codes(rows["created_at"].dt.floor("D") if days == DATE else rows[days])
+
+
+def codes(labels: pd.Series[Any]) -> np.ndarray:
+    """Return labels as numbers from 0: sorting 100,000 words takes longer than all the moments do."""
+    return np.asarray(pd.factorize(labels)[0])
 
 
 def shares(components: pd.DataFrame) -> pd.DataFrame:

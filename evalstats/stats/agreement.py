@@ -19,7 +19,7 @@ References
 
 from dataclasses import replace
 from math import isnan, nan, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,14 +30,17 @@ from evalstats.stats.proportions import wilson_bounds
 from evalstats.stats.results import (
     Estimate,
     FloatArray,
+    IntArray,
     bounded,
     check_choice,
     check_level,
+    counted,
     normal_quantile,
     undefined,
 )
 
 Metric = Literal["nominal", "ordinal", "interval"]
+MOST_RANKS = 4_000_000  # units x distinct values, for ranks that move with each unit left out: 32 MB a table
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, metric: Metric = "nominal", level: float = 0.95) -> Estimate:
@@ -61,7 +64,8 @@ def krippendorff_alpha(ratings: ArrayLike, *, metric: Metric = "nominal", level:
     Notes
     -----
     Assumes units drawn independently; raters are interchangeable. With hardly any variation between units it
-    is unstable: see `kappa_paradox`.
+    is unstable: see `kappa_paradox`. Ordinal wants a scale of few steps: it is refused where units times
+    distinct values exceed 4 million.
 
     References
     ----------
@@ -75,7 +79,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, metric: Metric = "nominal", level:
     check_choice("metric", metric, get_args(Metric))
     table = _rated_twice(ratings)
     known = _known("Krippendorff's alpha", f"{metric} alpha, jackknife over units", table, level)
-    problem = _why_undefined(table)
+    problem = _why_undefined(table) or (_why_no_ranks(table) if metric == "ordinal" else "")
     if problem:
         return undefined(problem, n_cases=table.shape[0], **known)
     disagreement = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}[metric]
@@ -117,14 +121,13 @@ def fleiss_kappa(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
     known = _known("Fleiss' kappa", "Fleiss, jackknife over units", table, level)
     complete = len(table) == len(np.asarray(ratings)) and not np.isnan(table).any()
     problem = _why_undefined(table) or ("" if complete else "gaps in the ratings: use Krippendorff's alpha")
-    counts = _value_counts(table)
-    sizes = counts.sum(axis=1)
     if problem:
-        return undefined(problem, n_cases=sizes.size, **known)
-    units = sizes.size - np.r_[0.0, np.ones(sizes.size)]
-    agreed = _without_each(1 - _differing_pairs(counts)) / units
-    chance = ((_without_each(counts) / (units * sizes[0])[:, None]) ** 2).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
+        return undefined(problem, n_cases=len(table), **known)
+    counts = _Counts.of(table)
+    units = len(table) - np.r_[0.0, np.ones(len(table))]
+    agreed = _without_each(1 - counts.differing_pairs()) / np.maximum(units, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # without the only unit nothing is left
+        chance = counts.squared_totals() / (units * table.shape[1]) ** 2
         return bounded(jackknife((agreed - chance) / (1 - chance), **known), high=1)
 
 
@@ -162,9 +165,9 @@ def flip_rate(ratings: ArrayLike, *, level: float = 0.95) -> Estimate:
     n = table.shape[0]
     if not n:
         return undefined("not measured: no unit was judged twice", n_cases=n, **known)
-    counts = _value_counts(table)
-    flips = _differing_pairs(counts)
-    if flips.any() and (counts.sum(axis=1) > 2).any():
+    counts = _Counts.of(table)
+    flips = counts.differing_pairs()
+    if flips.any() and (counts.sizes > 2).any():
         found = replace(case_mean(flips, level=level), estimand="flip rate", n_trials=known["n_trials"])
         return bounded(replace(found, method="t on units"), low=0, high=1)
     share = float(flips.mean())
@@ -186,13 +189,45 @@ def _rated_twice(ratings: ArrayLike) -> FloatArray:
     return np.asarray(table[(~np.isnan(table)).sum(axis=1) >= 2])
 
 
-def _value_counts(table: FloatArray) -> FloatArray:
-    """Return how often each unit got each value, in order of the values, shape (n_units, n_values)."""
-    unit, rater = np.nonzero(~np.isnan(table))
-    values, codes = np.unique(table[unit, rater], return_inverse=True)
-    shape = table.shape[0], values.size
-    counts = np.bincount(unit * values.size + codes, minlength=shape[0] * shape[1])
-    return counts.reshape(shape).astype(np.float64)
+class _Counts(NamedTuple):
+    """How often did each unit get each value? Only what occurs, so that many values cost no memory.
+
+    `unit`, `value` (its place in order) and `times` have shape (n_pairs,), `sizes` (n_units,).
+    """
+
+    unit: IntArray
+    value: IntArray
+    times: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, table: FloatArray) -> Self:
+        unit, rater = np.nonzero(~np.isnan(table))
+        values, codes = np.unique(table[unit, rater], return_inverse=True)
+        keys, times = np.unique(unit * max(values.size, 1) + codes, return_counts=True)
+        sizes = np.bincount(unit, minlength=len(table)).astype(np.float64)
+        return cls(*np.divmod(keys, max(values.size, 1)), times.astype(np.float64), sizes)
+
+    def squares(self) -> FloatArray:
+        """Return the sum of the squared counts of each unit, shape (n_units,)."""
+        return np.asarray(np.bincount(self.unit, self.times**2, self.sizes.size), dtype=np.float64)
+
+    def differing_pairs(self) -> FloatArray:
+        """Return the share of each unit's pairs of ratings that differ, shape (n_units,)."""
+        return np.asarray((self.sizes**2 - self.squares()) / (self.sizes * (self.sizes - 1)))
+
+    def squared_totals(self) -> FloatArray:
+        """Return the sum of the squared totals of the values: of all units, then without each, (1 + n_units,)."""
+        totals = np.bincount(self.value, weights=self.times)
+        lost = (2 * totals[self.value] - self.times) * self.times  # T^2 - (T - t)^2
+        whole = float((totals**2).sum())
+        return np.asarray(whole - np.r_[0.0, np.bincount(self.unit, lost, self.sizes.size)])
+
+    def dense(self) -> FloatArray:
+        """Return the whole table, shape (n_units, n_values)."""
+        table = np.zeros((self.sizes.size, int(self.value.max()) + 1))
+        table[self.unit, self.value] = self.times
+        return table
 
 
 def _known(estimand: str, method: str, table: FloatArray, level: float) -> dict[str, Any]:
@@ -211,10 +246,11 @@ def _why_undefined(table: FloatArray) -> str:
     return "" if np.nanmax(table) > np.nanmin(table) else "no variation: every rating is the same"
 
 
-def _differing_pairs(counts: FloatArray) -> FloatArray:
-    """Return the share of each unit's pairs of ratings that differ, shape (n_units,)."""
-    sizes = counts.sum(axis=1)
-    return np.asarray(1 - (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1)))
+def _why_no_ranks(table: FloatArray) -> str:
+    values = np.unique(table[~np.isnan(table)]).size
+    if values * len(table) <= MOST_RANKS:
+        return ""
+    return f"{counted(values, 'distinct value')}: too fine for ranks, use the interval metric"
 
 
 def _without_each(parts: FloatArray) -> FloatArray:
@@ -224,10 +260,9 @@ def _without_each(parts: FloatArray) -> FloatArray:
 
 def _nominal(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return observed and expected disagreement of values that differ at all, each (1 + n_units,)."""
-    counts = _value_counts(table)
-    sizes, totals = counts.sum(axis=1), _without_each(counts)
-    observed = _without_each((sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1))
-    return observed, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
+    counts = _Counts.of(table)
+    observed = _without_each((counts.sizes**2 - counts.squares()) / (counts.sizes - 1))
+    return observed, _without_each(counts.sizes) ** 2 - counts.squared_totals()
 
 
 def _interval(table: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +276,7 @@ def _interval(table: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _ordinal(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the same for midranks, which move with each unit that is left out."""
-    counts = _value_counts(table)
+    counts = _Counts.of(table).dense()
     totals = _without_each(counts)
     ranks = totals.cumsum(axis=1) - totals / 2
     expected = totals.sum(axis=1) * (totals * ranks**2).sum(axis=1) - (totals * ranks).sum(axis=1) ** 2

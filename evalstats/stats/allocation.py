@@ -17,7 +17,7 @@ from math import nan, sqrt
 from typing import NamedTuple
 
 from evalstats.stats.planning import Spread, Study, cases_needed, detectable_effect
-from evalstats.stats.results import check_positive
+from evalstats.stats.results import check_at_least, check_positive
 
 LARGEST_TRIALS, LARGEST_REPEATS = 50, 10  # the search for the cheapest design ends here
 
@@ -91,6 +91,12 @@ class Costs:
     trial: float
     judge: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuse prices that are none."""
+        check_at_least("cost of a case", self.case, 0)
+        check_positive("cost of a trial", self.trial)
+        check_at_least("cost of a judgement", self.judge, 0)
+
     def of_case(self, arms: int, trials: int, repeats: int) -> float:
         """Return what one case with all its trials costs."""
         return self.case + arms * trials * (self.trial + repeats * self.judge)
@@ -129,9 +135,7 @@ def best_allocation(spread: Spread, costs: Costs, study: Study) -> Allocation:
     """
     caveats, trials, repeats = [], nan, nan
     if study.population == "SUPER" and spread.case > 0:
-        trials = sqrt(
-            costs.case * spread.trial / (check_positive("cost of a trial", costs.trial) * spread.case)
-        )
+        trials = sqrt(costs.case * spread.trial / (costs.trial * spread.case))
     else:
         caveats.append("no variance between cases: trials and cases can be exchanged, T* is undefined")
     if spread.trial > 0 and costs.judge > 0:

@@ -22,7 +22,7 @@ from evalstats.stats.families import group_means, shrunken_groups
 from evalstats.stats.lift_intervals import Failures
 from evalstats.stats.lifts import lift
 from evalstats.stats.pairs import Pairs
-from evalstats.stats.results import Estimate, check_choice, check_pairs, undefined
+from evalstats.stats.results import Estimate, check_choice, check_pairs, counted, undefined
 
 MIN_PROMPTS = 7  # of one archetype, for a lift of its own
 
@@ -174,7 +174,7 @@ def macro_lift(
     known = [value for value in lifts if not np.isnan(value)]
     dropped = len(lifts) - len(known)
     found = undefined(
-        "no interval: ratios of a handful of prompts have none that holds its level",
+        "no interval: ratios of a handful of prompts have none that holds its level" if lifts else "no pairs",
         estimate=float(np.mean(known) if average == "mean" else np.median(known)) if known else nan,
         estimand=f"{average} of archetype lifts",
         population="SUPER",
@@ -184,7 +184,7 @@ def macro_lift(
         n_trials=2 * pairs.trials * new.size,
         method=f"macro {average}",
     )
-    left_out = (f"{dropped} archetypes without headroom left out",) if dropped else ()
+    left_out = (f"{counted(dropped, 'archetype')} without headroom left out",) if dropped else ()
     return replace(found, caveats=(*found.caveats, *left_out))
 
 

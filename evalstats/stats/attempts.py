@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from evalstats.stats.means import MIN_CASES, case_mean
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import Estimate, FloatArray, IntArray, bounded, check_counts
+from evalstats.stats.results import Estimate, FloatArray, IntArray, bounded, check_counts, counted
 
 
 def pass_at_k(
@@ -122,7 +122,7 @@ def all_of_k(marked: ArrayLike, trials: ArrayLike, k: int) -> FloatArray:
 def _case_values(
     passed: ArrayLike, trials: ArrayLike, k: int, *, failures: bool
 ) -> tuple[FloatArray, IntArray]:
-    if k < 1 or k != int(k):
+    if not k >= 1 or k != int(k):
         raise ValueError(f"k must be a whole number of attempts, at least 1, got {k!r}")
     c, n = check_counts(passed, trials)
     if c.ndim != 1:
@@ -142,7 +142,9 @@ def _mean_over_cases(
     else:
         found = case_mean(kept, clusters=labels, level=level)
         found = bounded(found, low=0, high=1)
-    missing = f"{int((~known).sum())} of {values.size} cases left out: fewer than {k} trials"
+    missing = (
+        f"{int((~known).sum())} of {counted(values.size, 'case')} left out: fewer than {counted(k, 'trial')}"
+    )
     return replace(
         found,
         estimand=estimand,

@@ -23,9 +23,11 @@ from evalstats.stats.results import (
     Estimate,
     FloatArray,
     agree,
+    check_at_least,
     check_choice,
     check_level,
     check_scores,
+    counted,
     t_quantile,
 )
 
@@ -64,6 +66,7 @@ def prediction_band(run_means: ArrayLike, *, future_runs: int = 1, level: float 
     >>> print(prediction_band([0.70, 0.74, 0.72, 0.73, 0.71]))
     next run 0.72 [0.6719, 0.7681] at level 0.95 (prediction over 5 runs, FIXED, 5 cases, 5 trials)
     """
+    check_at_least("future_runs", future_runs)
     values = check_scores(run_means)
     factor = sqrt(1 / future_runs + 1 / max(values.size, 1))
     quantile = t_quantile(level, max(values.size - 1, 1))
@@ -165,8 +168,9 @@ def _band(
     # Equal headlines say that the score is coarse, not that the next run is certain.
     spread = float(values.std(ddof=1)) if not agree(values) else nan
     mean = float(values.mean()) if n else nan
-    problem = f"{n} runs: no spread to scale" if n < 2 else "all runs agree: no spread to scale"
-    few = f"{n} runs: the spread is hardly known"
+    runs = counted(n, "run")
+    problem = f"{runs if n < 2 else 'all runs agree'}: no spread to scale"
+    few = f"{runs}: the spread is hardly known"
     return Estimate(
         estimand=estimand,
         population="FIXED",
@@ -177,6 +181,6 @@ def _band(
         level=level,
         n_cases=n,
         n_trials=n,
-        method=f"{kind} over {n} runs",
+        method=f"{kind} over {runs}",
         caveats=(problem,) if isnan(spread) else (few,) if n < FEW_RUNS else (),
     )

@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalstats.stats.results import FloatArray, IntArray, check_counts
+from evalstats.stats.results import FloatArray, IntArray, check_at_least, check_counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,8 @@ def beta_binomial_posterior(
     >>> posterior.weights.sum(axis=0).round(12)  # nothing is learnt about the correlation
     array([0.5, 0.5])
     """
+    check_at_least("n_means", n_means)
+    check_at_least("n_correlations", n_correlations)
     c, n = case_counts(passed, trials)
     means, correlations = _midpoints(n_means), _midpoints(n_correlations)
     log_weights = np.zeros((n_means, n_correlations))

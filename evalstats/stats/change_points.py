@@ -94,10 +94,11 @@ def energy_statistics(series: FloatArray) -> FloatArray:
     Entry i splits before index i + 1. Parts of one value have no inner distances; they count as 0.
     """
     n = series.size
-    distances = np.abs(series[:, None] - series)
-    left = np.cumsum(np.cumsum(distances, axis=0), axis=1).diagonal()[:-1] / 2
-    right = np.cumsum(np.cumsum(distances[::-1, ::-1], axis=0), axis=1).diagonal()[:-1][::-1] / 2
-    across = distances.sum() / 2 - left - right
+    # One value's distances at a time: all at once would take the square of the memory.
+    to_earlier = np.array([np.abs(series[:i] - x).sum() for i, x in enumerate(series)])
+    to_later = np.array([np.abs(series[i:] - x).sum() for i, x in enumerate(series)])
+    left, right = np.cumsum(to_earlier)[:-1], np.cumsum(to_later[::-1])[::-1][1:]
+    across = to_earlier.sum() - left - right
     m = np.arange(1, n)
     pairs_left, pairs_right = m * (m - 1) / 2, (n - m) * (n - m - 1) / 2
     inner = left / np.maximum(pairs_left, 1) + right / np.maximum(pairs_right, 1)

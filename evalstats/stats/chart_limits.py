@@ -19,7 +19,7 @@ import numpy as np
 
 from evalstats.stats.control_charts import Kind, paths
 from evalstats.stats.power import simulated_share
-from evalstats.stats.results import Estimate, FloatArray, check_choice, check_level
+from evalstats.stats.results import Estimate, FloatArray, check_at_least, check_choice, check_level, counted
 
 
 def simulated_limit(
@@ -110,14 +110,14 @@ def false_alarm_probability(
     True
     """
     beyond = _peaks(n_history, kind, nights, rng, reps) > limit
-    return simulated_share(beyond, estimand=f"false alarm within {nights} nights", unit="series")
+    return simulated_share(beyond, estimand=f"false alarm within {counted(nights, 'night')}", unit="series")
 
 
 def _peaks(n_history: int, kind: Kind, nights: int, rng: np.random.Generator, reps: int) -> FloatArray:
     """Return the largest charted distance from 0 of each unchanged series, shape (reps,)."""
     check_choice("kind", kind, get_args(Kind))
-    if n_history < 2:
-        raise ValueError(f"n_history must be at least 2, got {n_history}")
+    for name, value, least in (("n_history", n_history, 2), ("nights", nights, 1), ("reps", reps, 1)):
+        check_at_least(name, value, least)
     history = rng.standard_normal((reps, n_history))
     z = rng.standard_normal((reps, nights)) - history.mean(axis=1, keepdims=True)
     z /= history.std(axis=1, ddof=1, keepdims=True)

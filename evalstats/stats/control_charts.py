@@ -14,7 +14,7 @@ References
    doi:10.1080/00401706.1959.10489860
 .. [Page] Page (1954). Continuous inspection schemes. Biometrika 41:100. doi:10.1093/biomet/41.1-2.100
 .. [VR] VanBrackle, Reynolds (1997). EWMA and CUSUM control charts in the presence of correlation. Commun.
-   Stat. Simul. 26:979. doi:10.1080/03610919708813421
+   Stat. Simul. 26:979.
 """
 
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalstats.stats.results import FloatArray, agree, check_scores
+from evalstats.stats.run_lengths import check_weight
 
 ENOUGH_RUNS = 8  # a shorter history is provisional
 STRONG_CORRELATION = 0.3  # from here on the spread is widened
@@ -67,10 +68,8 @@ class Chart:
 
     Parameters
     ----------
-    upper, lower : array of float, shape (n_nights,)
+    upper, lower, limit : array of float, shape (n_nights,), and float
         What is held against +limit and -limit, in standard deviations; NaN without a spread.
-    limit : float
-        In standard deviations.
     method : str
         Published name and its constants.
     caveats : tuple of str
@@ -225,7 +224,7 @@ def ewma(values: ArrayLike, normal: InControl, *, weight: float = 0.2, limit: fl
     >>> ewma([0.49, 0.48, 0.48, 0.47, 0.47, 0.47], normal).first_alarm
     3
     """
-    return _chart("ewma", values, normal, limit, f"EWMA, weight {weight:g}", weight)
+    return _chart("ewma", values, normal, limit, f"EWMA, weight {weight:g}", check_weight(weight))
 
 
 def cusum(values: ArrayLike, normal: InControl, *, k: float = 0.5, h: float = 5.0) -> Chart:

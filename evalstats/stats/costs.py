@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrik
 
 from evalstats.stats.pairs import paired_t
-from evalstats.stats.results import Estimate, FloatArray, check_level, normal_quantile, undefined
+from evalstats.stats.results import Estimate, FloatArray, check_level, counted, normal_quantile, undefined
 
 
 def exact_median(values: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -68,14 +68,13 @@ def exact_median(values: ArrayLike, *, level: float = 0.95) -> Estimate:
         "method": "order statistics",
     }
     if np.isnan(costs).any():
-        return undefined(f"{int(np.isnan(costs).sum())} of {n} values are missing", **known)
+        return undefined(f"{int(np.isnan(costs).sum())} of {counted(n, 'value')} missing", **known)
     if not n:
         return undefined("no cases", **known)
     rank = median_rank(n, level)
     if not rank:
-        return undefined(
-            f"{n} cases are too few for a level of {level:g}", estimate=np.median(costs), **known
-        )
+        few = f"{counted(n, 'case')}: too few for a level of {level:g}"
+        return undefined(few, estimate=np.median(costs), **known)
     low, high = np.sort(costs)[[rank - 1, n - rank]]
     coverage = 1 - 2 * float(bdtr(rank - 1, n, 0.5))
     return Estimate(
@@ -142,8 +141,9 @@ def cost_ratio(
     if new.size != old.size:
         raise ValueError(f"both arms must have the same cases, got {new.size} and {old.size}")
     missing, free = int((np.isnan(new) | np.isnan(old)).sum()), int(((new <= 0) | (old <= 0)).sum())
-    refusals = [f"{missing} of {new.size} cases have a missing cost"] if missing else []
-    refusals += [f"{free} of {new.size} cases have a cost of 0 or less: no ratio"] if free else []
+    cases = counted(new.size, "case")
+    refusals = [f"{missing} of {cases} with a missing cost"] if missing else []
+    refusals += [f"{free} of {cases} with a cost of 0 or less: no ratio"] if free else []
     if refusals:
         return undefined(
             "; ".join(refusals),

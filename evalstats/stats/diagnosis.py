@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from evalstats.stats.results import Estimate, FloatArray, Test, check_choice, check_level
+from evalstats.stats.results import Estimate, FloatArray, Test, check_at_least, check_choice, check_level
 from evalstats.stats.worlds import Sample, World, draw
 
 Target: TypeAlias = Literal["mean", "difference", "lift", "next run", "long-run mean"]
@@ -130,6 +130,7 @@ def diagnose(
     50
     """
     check_choice("target", target, get_args(Target))
+    check_at_least("reps", reps)
     check_level(level)
     results, truths = [], []
     for _ in range(reps):

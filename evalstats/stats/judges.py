@@ -28,9 +28,11 @@ from evalstats.stats.results import (
     Estimate,
     agree,
     bounded,
+    check_at_least,
     check_clusters,
     check_level,
     check_scores,
+    counted,
     undefined,
 )
 
@@ -150,9 +152,10 @@ def judge_share(
     >>> print(judge_share(scores, cases=list("aaaabbbbcccc"), transcripts=[1, 1, 2, 2] * 3).estimate)
     0.5
     """
+    check_at_least("repeats", repeats)
     layout = Layout.of(scores, cases=cases, trials=transcripts)
     known: dict[str, Any] = {
-        "estimand": f"judge's share of rerun variance at {repeats} repeats",
+        "estimand": f"judge's share of rerun variance at {counted(repeats, 'repeat')}",
         "population": "FIXED",
         "level": check_level(level),
         "n_trials": layout.n_trials,
@@ -217,7 +220,7 @@ def _why_no_noise(n: int) -> str:
     if not n:
         return NOT_MEASURED
     doubt = "cached or deterministic?" if n >= MANY_IDENTICAL else "too few to tell"
-    return f"all repeats identical on {n} transcripts: {doubt}"
+    return f"all repeats identical on {counted(n, 'transcript')}: {doubt}"
 
 
 def _why_no_share(layout: Layout) -> str:

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.lift_intervals import NO_HEADROOM, Failures, lift_saddlepoint
+from evalstats.stats.means import too_few
 from evalstats.stats.pairs import Pairs, refusal
 from evalstats.stats.proportions import wilson_bounds
-from evalstats.stats.results import Estimate, check_clusters, check_level, normal_quantile, undefined
+from evalstats.stats.results import Estimate, check_clusters, check_level, counted, normal_quantile, undefined
 from evalstats.stats.smoothed_bootstrap import (
     CORNER_MASS,
     corner_scale,
@@ -77,8 +78,8 @@ def lift(
 
     Notes
     -----
-    Assumes cases (or clusters) drawn independently. Refuses when more than a fifth of the cases is unmatched.
-    Not for an archetype of a few prompts: see `archetype_lifts`.
+    Assumes cases (or clusters) drawn independently. Refuses when more than a fifth of the cases is unmatched;
+    of fewer than 3 pairs only the lift itself is told. Not for an archetype of a few prompts: see `archetype_lifts`.
 
     References
     ----------
@@ -110,7 +111,7 @@ def lift(
     found = lift_saddlepoint(pairs, weights=weights, level=level) if many else None
     if found is None or isnan(found.conf_low):  # as with arms that do not differ on any case
         found = lift_smoothed(pairs, rng=rng, weights=weights, reps=reps, level=level)
-    left_out = f"{pairs.unmatched} unmatched cases left out"
+    left_out = f"{counted(pairs.unmatched, 'unmatched case')} left out"
     return replace(
         found,
         estimand="lift" if weights is None else "weighted lift",
@@ -176,6 +177,8 @@ def lift_smoothed(
     if not failures.baseline.any():
         return failures.record((nan, nan), level=level, method="smoothed Bayesian bootstrap")
     units, mass = unit_sums(codes, *columns), _corner_mass(pairs, failures, scaled)
+    if failures.clusters is not None and len(units) < 2:
+        return failures.record((nan, nan), level=level, method="smoothed Bayesian bootstrap")
     stretch, tail = 1.0, (1 - check_level(level)) / 2
     if failures.clusters is not None:
         stretch = truncated_design_effect(failures.candidate - failures.baseline, failures.clusters)
@@ -246,9 +249,7 @@ def _why_not(failures: Failures, units: int, unmatched: int) -> str:
     problem = refusal(failures.weights.size, unmatched)
     if not problem and not failures.baseline.any():
         return NO_HEADROOM
-    if not problem and units < 2 and failures.clusters is not None:
-        return "one cluster: no variance between clusters"
-    return problem
+    return problem or too_few(failures.weights.size, units)
 
 
 def _greyed(failures: Failures, level: float) -> tuple[str, ...]:

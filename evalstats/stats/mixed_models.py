@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalstats.stats.layouts import NAMES
+from evalstats.stats.means import centred
 from evalstats.stats.results import (
+    ROUNDING,
     Estimate,
     FloatArray,
     IntArray,
@@ -104,12 +106,15 @@ def _fit(values: FloatArray, factors: dict[str, IntArray]) -> tuple[list[float],
 
 def _refusal(values: FloatArray, factors: dict[str, IntArray]) -> str:
     if values.size > MAX_ROWS:
-        return f"{values.size} rows: a mixed model is only tried up to {MAX_ROWS}"
+        return f"more rows than {MAX_ROWS}: a mixed model is not tried"
     if agree(values):
         return "all scores agree: no variance to divide" if values.size else "no scores"
     levels = {name: int(codes.max()) + 1 for name, codes in factors.items()}
     single = [name for name, n in levels.items() if n < 2 or n == values.size]
-    return f"{single[0]}: one level, or one row in each: nothing to separate" if single else ""
+    if single:
+        return f"{single[0]}: one level, or one row in each: nothing to separate"
+    apart = np.abs(centred(values, factors["case"])).max() > ROUNDING
+    return "" if apart else "all trials of each case agree: the likelihood has no maximum"
 
 
 def _reml(values: FloatArray, factors: dict[str, IntArray]) -> list[float]:

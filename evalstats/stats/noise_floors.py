@@ -15,7 +15,7 @@ References
 from dataclasses import replace
 from math import hypot, isnan, nan, sqrt
 
-from evalstats.stats.results import Estimate, check_level, normal_quantile, rescaled
+from evalstats.stats.results import ROUNDING, Estimate, check_at_least, check_level, normal_quantile, rescaled
 
 
 def difference_floor(noise: Estimate, *, judgements: int, content: float = 0.95) -> Estimate:
@@ -51,8 +51,7 @@ def difference_floor(noise: Estimate, *, judgements: int, content: float = 0.95)
     >>> round(difference_floor(noise, judgements=150).estimate, 4)
     0.08
     """
-    if judgements < 1:
-        raise ValueError(f"judgements must be at least 1, got {judgements!r}")
+    check_at_least("judgements", judgements)
     factor = normal_quantile(check_level(content, "content")) * sqrt(2 / judgements)
     return rescaled(
         noise, factor, estimand="judge noise floor of a difference", method=f"{content:g} noise floor"
@@ -96,6 +95,7 @@ def lift_floor(
     >>> round(lift_floor(noise, fail_with=0.3, fail_base=0.4, judgements=150).estimate, 4)
     0.25
     """
+    _check_shares(fail_with, fail_base)
     floor = difference_floor(noise, judgements=judgements, content=content)
     factor = hypot(1, fail_with / fail_base) / fail_base if fail_base > 0 else nan
     if isnan(factor):  # say so before the record would refuse a NaN without a reason
@@ -134,5 +134,14 @@ def flipped_lift(fail_with: float, fail_base: float, *, flips: float) -> float:
     >>> round(flipped_lift(0.3324, 0.4, flips=0.1), 3)  # true lift 0.169
     0.129
     """
+    _check_shares(fail_with, fail_base)
+    _check_shares(flips, most=0.5)
     seen_with, seen_base = (fail * (1 - flips) + (1 - fail) * flips for fail in (fail_with, fail_base))
     return 1 - seen_with / seen_base if seen_base > 0 else nan
+
+
+def _check_shares(*shares: float, most: float = 1.0) -> None:
+    """Name the first rate that is outside [0, most]."""
+    outside = [share for share in shares if not -ROUNDING <= share <= most + ROUNDING]
+    if outside:
+        raise ValueError(f"rates must be inside [0, {most:g}], got {outside[0]!r}")

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrc
 
 from evalstats.stats.proportions import wilson_bounds
+from evalstats.stats.randomisation import smallest_p
 from evalstats.stats.results import (
     Alternative,
     Estimate,
@@ -89,7 +90,7 @@ def mcnemar_exact(table: tuple[int, int, int, int], *, alternative: Alternative 
     tails = {"less": bdtr(up, n, 0.5), "greater": bdtrc(up - 1, n, 0.5) if up else 1.0}
     tails["two-sided"] = min(1.0, 2 * bdtr(min(up, down), n, 0.5))
     unknown = not (both + n + neither)
-    caveats = ("no pairs",) if unknown else () if n else ("no discordant cases",)
+    caveats = ("no pairs",) if unknown else smallest_p(n, alternative) if n else ("no discordant cases",)
     return Test(
         null="both arms pass equally often",
         alternative=alternative,

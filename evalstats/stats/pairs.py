@@ -21,15 +21,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from evalstats.stats.means import case_mean, mean_error
+from evalstats.stats.means import case_mean, mean_error, too_few
 from evalstats.stats.paired_counts import PairedTable, newcombe_paired
 from evalstats.stats.results import (
     Alternative,
     Estimate,
     FloatArray,
     Test,
+    check_at_least,
     check_choice,
     check_pairs,
+    counted,
     undefined,
 )
 from evalstats.stats.smoothed_bootstrap import dp25
@@ -69,6 +71,11 @@ class Pairs:
     clusters: ArrayLike | None = None
     unmatched: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse numbers that count nothing."""
+        check_at_least("trials", self.trials, min(np.size(self.candidate), 1))
+        check_at_least("unmatched", self.unmatched, 0)
+
 
 def paired_difference(
     pairs: Pairs, *, rng: np.random.Generator, reps: int = 10_000, level: float = 0.95
@@ -97,7 +104,8 @@ def paired_difference(
     Notes
     -----
     Assumes cases (or clusters) drawn independently. Refuses when more than a fifth of the cases is unmatched:
-    the rest is a selection. The choice looks at the data; its calibration was simulated as a whole.
+    the rest is a selection; of fewer than 3 pairs only the difference itself is told. The choice looks at the
+    data; its calibration was simulated as a whole.
 
     References
     ----------
@@ -110,10 +118,11 @@ def paired_difference(
     'Newcombe, paired'
     """
     new, old = check_pairs(pairs.candidate, pairs.baseline)
-    reason = refusal(new.size, pairs.unmatched)
-    if reason:
+    reason, few = refusal(new.size, pairs.unmatched), too_few(new.size, new.size)
+    if reason or few:
         return undefined(
-            reason,
+            reason or few,
+            estimate=nan if reason else (new - old).mean(),
             estimand="difference of mean scores",
             population="SUPER",
             level=level,
@@ -122,7 +131,7 @@ def paired_difference(
             method="none",
         )
     found = _chosen(pairs, new - old)(pairs, rng, reps, level)
-    left_out = f"{pairs.unmatched} unmatched cases left out"
+    left_out = f"{counted(pairs.unmatched, 'unmatched case')} left out"
     return replace(
         found,
         estimand="difference of mean scores",
@@ -264,5 +273,5 @@ def refusal(n_pairs: int, unmatched: int) -> str:
     if not n_pairs:
         return "no pairs"
     if unmatched > MAX_UNMATCHED * (n_pairs + unmatched):
-        return f"{unmatched} of {n_pairs + unmatched} cases unmatched: the rest is a selection"
+        return f"{unmatched} of {counted(n_pairs + unmatched, 'case')} unmatched: the rest is a selection"
     return ""

@@ -19,10 +19,11 @@ References
 
 from dataclasses import dataclass
 from math import ceil, inf, log, log1p, sqrt
+from typing import get_args
 
 from scipy.special import ndtri
 
-from evalstats.stats.results import Population, check_level, check_positive
+from evalstats.stats.results import Population, check_at_least, check_choice, check_level, check_positive
 
 ROUNDING = 1e-9  # a whole number reached within rounding is not rounded up again
 
@@ -93,15 +94,23 @@ class Study:
     power: float = 0.80
     sides: int = 2
 
+    def __post_init__(self) -> None:
+        """Refuse a promise that is none."""
+        check_level(self.alpha, "alpha")
+        check_level(self.power, "power")
+        check_choice("population", self.population, get_args(Population))
+        if self.sides not in (1, 2) or self.multiplier <= 0:
+            raise ValueError(f"a study needs 1 or 2 sides and more power than alpha, got {self}")
+
     @property
     def multiplier(self) -> float:
         """Return z_alpha + z_power: how many standard errors the effect must be."""
-        return float(
-            ndtri(1 - check_level(self.alpha, "alpha") / self.sides) + ndtri(check_level(self.power, "power"))
-        )
+        return float(ndtri(1 - self.alpha / self.sides) + ndtri(self.power))
 
     def variance_of_case(self, spread: Spread, trials: float, repeats: float) -> float:
         """Return the variance that one case contributes to the mean, in squared units of the score."""
+        check_at_least("trials", trials)
+        check_at_least("judge_repeats", repeats)
         arms = 2 if self.paired else 1
         case = spread.case if self.population == "SUPER" else 0.0
         return case + arms * (spread.trial / trials + spread.judge / (trials * repeats))
@@ -139,6 +148,7 @@ def detectable_effect(
     >>> round(detectable_effect(Spread(case=1 / 9, trial=0.0), Study(paired=True), cases=969), 4)
     0.03
     """
+    check_at_least("cases", cases)
     return study.multiplier * sqrt(study.variance_of_case(spread, trials, judge_repeats) / cases)
 
 

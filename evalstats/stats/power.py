@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from evalstats.stats.proportions import wilson
-from evalstats.stats.results import BoolArray, Estimate, check_level
+from evalstats.stats.results import BoolArray, Estimate, check_at_least, check_level, counted
 from evalstats.stats.worlds import World, draw
 
 
@@ -59,6 +59,7 @@ def simulated_power(
     >>> simulated_power(world, rng=np.random.default_rng(1), reps=200).estimate > 0.5
     True
     """
+    check_at_least("reps", reps)
     draws = (draw(world, rng) for _ in range(reps))
     differences = np.array([sample.candidate - sample.baseline for sample in draws])
     n = world.cases
@@ -66,7 +67,9 @@ def simulated_power(
     direction = 1.0 if world.effect >= 0 else -1.0
     threshold = stdtrit(max(n - 1, 1), 1 - check_level(alpha, "alpha") / 2) * errors
     found = (errors > 0) & (direction * differences.mean(axis=1) > threshold)
-    return simulated_share(found, estimand=f"power of a paired t test on {n} cases", unit="studies")
+    return simulated_share(
+        found, estimand=f"power of a paired t test on {counted(n, 'case')}", unit="studies"
+    )
 
 
 def simulated_share(hits: BoolArray, *, estimand: str, unit: str) -> Estimate:

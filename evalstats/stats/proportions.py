@@ -184,7 +184,7 @@ def beta_posterior(
     >>> print(beta_posterior(18, 20))
     pass rate 0.9 [0.6962, 0.9695] at level 0.95 (Beta(1, 1) posterior, SUPER, 20 cases, 20 trials)
     """
-    if min(prior) <= 0:
+    if not all(part > 0 for part in prior):
         raise ValueError(f"prior must be two positive numbers, got {prior!r}")
     counts = check_count(successes, trials)
     a, b = successes + prior[0], trials - successes + prior[1]

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from evalstats.stats.resampling import chunks
 from evalstats.stats.results import (
+    ROUNDING,
     Alternative,
     FloatArray,
     Test,
-    agree,
     check_choice,
     check_clusters,
     check_scores,
@@ -67,8 +67,8 @@ def sign_flip_test(
 
     Examples
     --------
-    >>> print(sign_flip_test([1, 1, 0, 1, 1, 1], rng=np.random.default_rng(1), reps=999))
-    the arms are exchangeable on each case: p = 0.065, two-sided (sign flips, statistic 0.8333)
+    >>> print(sign_flip_test([1, 1, 0, 1, 1, 1, 1, 1], rng=np.random.default_rng(1), reps=999))
+    the arms are exchangeable on each case: p = 0.023, two-sided (sign flips, statistic 0.875)
     """
     check_choice("alternative", alternative, ("two-sided", "greater", "less"))
     values = check_scores(differences)
@@ -78,15 +78,25 @@ def sign_flip_test(
     for rows in chunks(reps, max(sums.size, 1)):
         signs = 2.0 * rng.integers(0, 2, (rows.stop - rows.start, sums.size), dtype=np.int8) - 1.0
         hits += int((_one_sided(signs @ sums, alternative) >= observed - TIE).sum())
-    apart = not agree(np.append(sums, 0.0))
-    caveats = () if apart else ("no case differs",) if values.size else ("no pairs",)
+    differing = int((np.abs(sums) > ROUNDING).sum())
+    caveats = smallest_p(differing, alternative) if differing else ("no case differs",)
     return Test(
         null="the arms are exchangeable on each case",
         alternative=alternative,
         statistic=values.mean() if values.size else nan,
         p_value=(1 + hits) / (1 + reps) if values.size else nan,
         method="sign flips",
-        caveats=caveats,
+        caveats=caveats if values.size else ("no pairs",),
+    )
+
+
+def smallest_p(n: int, alternative: Alternative) -> tuple[str, ...]:
+    """Return the caveat of so few differing cases (or clusters) that even all on one side are no surprise."""
+    least = (2 if alternative == "two-sided" else 1) / 2**n if n < 64 else 0.0
+    return (
+        (f"so few cases differ that no p-value below {min(least, 1.0):.3g} is possible",)
+        if least > 0.05
+        else ()
     )
 
 

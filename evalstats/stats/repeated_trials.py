@@ -28,6 +28,7 @@ from evalstats.stats.proportions import wilson, wilson_bounds
 from evalstats.stats.results import (
     Estimate,
     IntArray,
+    check_at_least,
     check_clusters,
     check_level,
     t_quantile,
@@ -130,6 +131,8 @@ def wilson_effective(
     >>> print(wilson_effective([3, 2, 0, 3], [3, 3, 3, 3]))
     pass rate 0.6667 [0.1306, 0.9638] at level 0.95 (Wilson, effective n, SUPER, 4 cases, 12 trials)
     """
+    check_at_least("deff", 1 if deff is None else deff)
+    check_at_least("df", 1 if df is None else df)
     c, n = case_counts(passed, trials)
     rates = c / n
     found = mean_error(rates, clusters)

@@ -7,7 +7,7 @@ reason; it is never 0.
 
 from dataclasses import dataclass, fields, replace
 from math import inf, isnan, nan
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 Population: TypeAlias = Literal["SUPER", "FIXED"]
+Number = TypeVar("Number", int, float)
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 
 ROUNDING = 1e-12  # scores are of the order of 1: what is smaller is the dust of floating point, not variance
@@ -85,13 +86,13 @@ class Estimate:
 
     def __str__(self) -> str:
         """Return one line for the prompt; four digits are shown, the fields keep all."""
-        units = "" if self.n_clusters is None else f"{self.n_clusters} clusters, "
-        return _with_caveats(
+        units = "" if self.n_clusters is None else counted(self.n_clusters, "cluster") + ", "
+        line = (
             f"{self.estimand} {self.estimate:.4g} [{self.conf_low:.4g}, {self.conf_high:.4g}] "
             f"at level {self.level:g} ({self.method}, {self.population}, {units}"
-            f"{self.n_cases} cases, {self.n_trials} trials)",
-            self.caveats,
+            f"{counted(self.n_cases, 'case')}, {counted(self.n_trials, 'trial')})"
         )
+        return "; ".join((line, *self.caveats))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +144,16 @@ class Test:
 
     def __str__(self) -> str:
         """Return one line for the prompt; four digits are shown, the fields keep all."""
-        return _with_caveats(
+        line = (
             f"{self.null}: p = {self.p_value:.4g}, {self.alternative} "
-            f"({self.method}, statistic {self.statistic:.4g})",
-            self.caveats,
+            f"({self.method}, statistic {self.statistic:.4g})"
         )
+        return "; ".join((line, *self.caveats))
+
+
+def counted(n: int, thing: str) -> str:
+    """Return a number with its noun: "1 run", "2 runs"."""
+    return f"{n} {thing}{'' if n == 1 else 's'}"
 
 
 def check_level(level: float, name: str = "level") -> float:
@@ -164,6 +170,13 @@ def check_positive(name: str, value: float) -> float:
     return value
 
 
+def check_at_least(name: str, value: Number, least: float = 1) -> Number:
+    """Return `value`, or say that `name` must be at least so much, where it is less or NaN."""
+    if not value >= least:
+        raise ValueError(f"{name} must be at least {least:g}, got {value!r}")
+    return value
+
+
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Return `value`, or say which values `name` may have."""
     if value not in allowed:
@@ -172,15 +185,12 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def check_scores(scores: ArrayLike) -> FloatArray:
-    """Return the scores as a flat float array, shape (n,), or name the first that is not a number.
-
-    A missing score is a matter for the status column and is filtered out before it comes here.
-    """
+    """Return the scores as a flat float array, shape (n,), or name the first that is missing or infinite."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"scores must be a flat vector, got shape {values.shape}")
     if not np.isfinite(values).all():
-        raise ValueError(f"scores must be finite, got {values[~np.isfinite(values)][0]!r}")
+        raise ValueError(f"scores must be finite, got {float(values[~np.isfinite(values)][0])!r}")
     return values
 
 
@@ -196,7 +206,7 @@ def check_pairs(
 
 def check_yes_no(names: str, *vectors: FloatArray) -> None:
     """Name the first verdict that is neither 0 nor 1."""
-    outside = [x for vector in vectors for x in vector if x not in (0.0, 1.0)]
+    outside = [float(x) for vector in vectors for x in vector if x not in (0.0, 1.0)]
     if outside:
         raise ValueError(f"{names} must be 0 or 1, got {outside[0]!r}")
 
@@ -221,10 +231,7 @@ def check_count(passed: int, trials: int) -> tuple[int, int]:
 
 
 def check_clusters(clusters: ArrayLike | None, n: int) -> IntArray:
-    """Return each element's cluster as a number from 0, shape (n,); without clusters each is its own.
-
-    Every function that clusters starts here, so that two of them can never disagree about who belongs where.
-    """
+    """Return each element's cluster as a number from 0, shape (n,), for all functions alike; else each its own."""
     if clusters is None:
         return np.arange(n, dtype=np.int64)
     labels = np.asarray(clusters)
@@ -291,7 +298,3 @@ def _check_explained(record: Estimate | Test, *names: str) -> None:
     unknown = [name for name in names if isnan(getattr(record, name))]
     if unknown and not record.caveats:
         raise ValueError(f"{', '.join(unknown)} is NaN without a caveat that says why")
-
-
-def _with_caveats(line: str, caveats: tuple[str, ...]) -> str:
-    return "; ".join((line, *caveats))

@@ -32,9 +32,11 @@ from evalstats.stats.results import (
     FloatArray,
     IntArray,
     agree,
+    check_at_least,
     check_clusters,
     check_level,
     check_scores,
+    counted,
 )
 
 TRIMMED = 0.25  # share of trials cut off at each end
@@ -144,7 +146,7 @@ def probability_of_improvement(
     """
     x, y = check_scores(candidate.scores), check_scores(baseline.scores)
     names, codes = _same_cases(candidate, baseline)
-    values, draws = np.zeros(names), np.zeros(reps)
+    values, draws = np.zeros(names), np.zeros(check_at_least("reps", reps, 2))
     for case in range(names):
         own, other = x[codes[: x.size] == case], y[codes[x.size :] == case]
         wins = (own[:, None] > other) + 0.5 * (own[:, None] == other)
@@ -153,8 +155,8 @@ def probability_of_improvement(
         draws += ((shares[0] @ wins) * shares[1]).sum(axis=1) / (wins.size * names)
     value = float(values.mean()) if names else nan
     strata = np.where(np.arange(codes.size) < x.size, codes, codes + names)
-    known = np.clip(_stretched(draws, value, strata), 0, 1) if _resamplable(strata) else np.zeros(0)
-    return _estimate("probability of improvement", value, known, codes, level)
+    draws = np.clip(_stretched(draws, value, strata), 0, 1) if _resamplable(strata) else np.zeros(0)
+    return _estimate("probability of improvement", value, draws, codes, level)
 
 
 def performance_profile(
@@ -264,7 +266,9 @@ def _same_cases(candidate: CaseTrials, baseline: CaseTrials) -> tuple[int, IntAr
     new, old = np.asarray(candidate.cases), np.asarray(baseline.cases)
     lone = np.setxor1d(new, old)
     if lone.size:
-        raise ValueError(f"both arms must have the same cases, {lone.size} are in one arm only")
+        raise ValueError(
+            f"both arms must have the same cases, got {counted(lone.size, 'case')} in one arm only"
+        )
     codes = check_clusters(np.concatenate([new, old]), new.size + old.size)
     return int(codes.max(initial=-1)) + 1, codes
 

@@ -15,12 +15,12 @@ References
    doi:10.1080/00401706.1982.10487759
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from scipy.special import ndtr
 
-from evalstats.stats.results import FloatArray
+from evalstats.stats.results import FloatArray, check_at_least, check_positive
 
 NODES = 80  # quadrature points; ten digits for the usual charts
 
@@ -53,7 +53,9 @@ def shewhart_run_length(*, limit: float = 3.0, shift: float = 0.0) -> float:
     >>> round(shewhart_run_length(), 1)
     370.4
     """
-    return float(1 / (ndtr(shift - limit) + ndtr(-shift - limit)))
+    check_at_least("limit", limit, 0)
+    chance = float(ndtr(shift - limit) + ndtr(-shift - limit))
+    return 1 / chance if chance > 0 else inf
 
 
 def ewma_run_length(*, weight: float = 0.2, limit: float = 2.962, shift: float = 0.0) -> float:
@@ -86,7 +88,8 @@ def ewma_run_length(*, weight: float = 0.2, limit: float = 2.962, shift: float =
     >>> round(ewma_run_length())
     500
     """
-    half = limit * sqrt(weight / (2 - weight))
+    check_weight(weight)
+    half = check_positive("limit", limit) * sqrt(weight / (2 - weight))
     nodes, mass = _quadrature(-half, half)
 
     def chance(state: FloatArray) -> FloatArray:
@@ -127,6 +130,7 @@ def cusum_run_length(*, k: float = 0.5, h: float = 5.0, shift: float = 0.0) -> f
     >>> round(cusum_run_length())
     465
     """
+    check_at_least("h", h, 0)
     return 1 / (
         1 / one_sided_cusum_run_length(k=k, h=h, shift=shift)
         + 1 / one_sided_cusum_run_length(k=k, h=h, shift=-shift)
@@ -141,6 +145,13 @@ def one_sided_cusum_run_length(*, k: float, h: float, shift: float) -> float:
     chance[:, :-1] = _density(nodes - states[:, None] + k - shift) * mass
     chance[:, -1] = ndtr(k - states - shift)
     return float(np.linalg.solve(np.eye(NODES + 1) - chance, np.ones(NODES + 1))[-1])
+
+
+def check_weight(weight: float) -> float:
+    """Return the weight of the newest night, or say that it is none."""
+    if not 0 < weight <= 1:
+        raise ValueError(f"weight must be inside (0, 1], got {weight!r}")
+    return weight
 
 
 def _quadrature(low: float, high: float) -> tuple[FloatArray, FloatArray]:

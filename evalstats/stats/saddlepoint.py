@@ -119,7 +119,7 @@ def saddlepoint_ratio(
     """
     top, bottom = check_pairs(numerator, denominator)
     if (bottom < 0).any():
-        raise ValueError(f"denominators must not be negative, got {bottom[bottom < 0][0]!r}")
+        raise ValueError(f"denominators must not be negative, got {float(bottom[bottom < 0][0])!r}")
     sums = _unit_sums(np.stack([top, bottom], axis=1), clusters)
     return _record(sums, top.size, clusters is not None, check_level(level), estimand="ratio of means")
 

@@ -35,6 +35,7 @@ from evalstats.stats.results import (
     check_choice,
     check_count,
     check_level,
+    check_positive,
     check_scores,
 )
 
@@ -131,6 +132,7 @@ def e_process(z: ArrayLike, *, scale: float = 1.0, alternative: Alternative = "t
     """
     check_choice("alternative", alternative, ("two-sided", "greater", "less"))
     values = check_scores(z)
+    check_positive("scale", scale)
     sums, nights = np.cumsum(values), np.arange(1, values.size + 1)
     spread = 1 + nights * scale**2
     log_e = (scale * sums) ** 2 / (2 * spread) - np.log(spread) / 2
@@ -214,6 +216,8 @@ def shiryaev_roberts(z: ArrayLike, *, shift: float = -1.0, limit: float = 500.0)
     8
     """
     values = check_scores(z)
+    check_positive("size of the shift", abs(shift))
+    check_positive("limit", limit)
     gains = shift * values - shift**2 / 2
     log_r, state = np.empty(values.size), -np.inf
     for night, gain in enumerate(gains):

@@ -28,6 +28,7 @@ from evalstats.stats.results import (
     Estimate,
     FloatArray,
     IntArray,
+    check_at_least,
     check_clusters,
     check_level,
     check_pairs,
@@ -118,7 +119,7 @@ def smoothed_means(
 
     `candidate` and `baseline` are case means in [0, 1], shape (n_cases,); `mass` is that of one corner.
     """
-    outside = [x for x in (*candidate, *baseline) if not 0 <= x <= 1]
+    outside = [float(x) for x in (*candidate, *baseline) if not 0 <= x <= 1]
     if outside:
         raise ValueError(f"scores must be inside [0, 1] for the corners to make sense, got {outside[0]!r}")
     codes = check_clusters(clusters, candidate.size)
@@ -141,6 +142,7 @@ def reweighted_means(
     `units` holds weight, candidate and baseline of each case or cluster, shape (n_units, 3). A corner weighs
     `mass`, and `stretch` times as much where clusters make every case count for less.
     """
+    check_at_least("reps", reps, 2)
     means = np.empty((reps, 2))
     for start in range(0, reps, step := max(1, CHUNK // len(units))):
         rows = slice(start, min(start + step, reps))

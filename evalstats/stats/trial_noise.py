@@ -10,6 +10,7 @@ References
 ----------
 .. [Satterthwaite] Satterthwaite (1946). An approximate distribution of estimates of variance components.
    Biometrics Bull. 2:110. doi:10.2307/3002019
+.. [DM] Dixon, Massey (1957). Introduction to Statistical Analysis, 2nd ed.. McGraw-Hill.
 .. [Fisher] Fisher (1925). Statistical Methods for Research Workers, chapter 7. Oliver and Boyd.
 """
 
@@ -28,11 +29,14 @@ from evalstats.stats.results import (
     Estimate,
     FloatArray,
     Test,
+    agree,
     around,
+    check_at_least,
     check_choice,
     check_clusters,
     check_level,
     check_scores,
+    counted,
     t_quantile,
 )
 
@@ -72,10 +76,14 @@ class WithinCases:
         return cls(variances=variances, trials=trials, dfs=trials - 1)
 
     def run_variance(self) -> tuple[float, float]:
-        """Return the variance of a run's mean score by trial noise alone, and its degrees of freedom."""
+        """Return the variance of a run's mean score by trial noise alone, and its degrees of freedom.
+
+        A squared variance is too large by (df + 2) / df on average, which with 2 or 3 trials a case would halve
+        Satterthwaite's degrees; hence the + 2 and the - 2 of [DM]_.
+        """
         parts = self.variances / self.trials / max(self.trials.size, 1) ** 2
         total = float(parts.sum())
-        return total, total**2 / float((parts**2 / self.dfs).sum()) if total > 0 else nan
+        return total, total**2 / float((parts**2 / (self.dfs + 2)).sum()) - 2 if total > 0 else nan
 
     def problem(self) -> str:
         """Return why the run variance cannot be had, or an empty string."""
@@ -83,7 +91,7 @@ class WithinCases:
         if not self.variances.size:
             return "no cases"
         if single:
-            return f"{single} cases without replicate trials: their variance is unknown"
+            return f"{counted(single, 'case')} without replicate trials: the variance is unknown"
         return (
             ""
             if self.variances.max() > ROUNDING**2
@@ -119,7 +127,7 @@ def model_band(
 
     References
     ----------
-    [Satterthwaite]_.
+    [Satterthwaite]_, [DM]_.
 
     Examples
     --------
@@ -127,8 +135,10 @@ def model_band(
     >>> print(model_band(0.5, within))
     next run 0.5 [-2.495, 3.495] at level 0.95 (model band, FIXED, 3 cases, 6 trials)
     """
+    check_at_least("history", history)
+    check_at_least("future_runs", future_runs)
     variance, df = within.run_variance()
-    problem = within.problem()
+    problem = within.problem() or ("no past run has a score: no centre" if isnan(centre) else "")
     std_error = nan if problem else sqrt(variance * (1 / future_runs + 1 / history))
     return around(
         centre,
@@ -169,7 +179,7 @@ def variance_ratio(
 
     References
     ----------
-    [Fisher]_, [Satterthwaite]_.
+    [Fisher]_, [Satterthwaite]_, [DM]_.
 
     Examples
     --------
@@ -179,7 +189,9 @@ def variance_ratio(
     """
     values = check_scores(run_means)
     variance, df = within.run_variance()
-    problem = within.problem() or ("" if values.size > 1 else f"{values.size} runs: no variance between runs")
+    few = "" if values.size > 1 else f"{counted(values.size, 'run')}: no variance between runs"
+    problem = within.problem() or few
+    doubt = ("all runs agree: cached or deterministic?",) if agree(values) else ()
     ratio = nan if problem else float(values.var(ddof=1)) / variance
     greater, less = (nan, nan) if problem else (f(values.size - 1, df, ratio) for f in (fdtrc, fdtr))
     tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
@@ -189,5 +201,5 @@ def variance_ratio(
         statistic=ratio,
         p_value=nan if isnan(ratio) else tails[check_choice("alternative", alternative, tuple(tails))],
         method="F, observed over modelled variance",
-        caveats=(problem,) if problem else (),
+        caveats=(problem,) if problem else doubt,
     )

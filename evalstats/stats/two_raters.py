@@ -28,8 +28,10 @@ from numpy.typing import ArrayLike
 
 from evalstats.stats.proportions import wilson
 from evalstats.stats.results import (
+    BoolArray,
     Estimate,
     FloatArray,
+    IntArray,
     around,
     bounded,
     check_level,
@@ -105,12 +107,14 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> 
         "n_trials": 2 * a.size,
         "method": "Fleiss-Cohen-Everitt",
     }
-    table = _joint_shares(a, b)
-    chance = float(table.sum(axis=1) @ table.sum(axis=0))
-    if table.size < 2:
+    first, second = _codes(a, b)
+    if not (first.any() or second.any()):
         return undefined("no variation: every verdict is the same" if a.size else "no units", **known)
-    kappa = (float(np.trace(table)) - chance) / (1 - chance)
-    std_error = _kappa_error(table, kappa, chance) / sqrt(a.size)
+    by_first, by_second = (np.bincount(codes, minlength=2 * a.size) / a.size for codes in (first, second))
+    chance = float(by_first @ by_second)
+    kappa = (float((first == second).mean()) - chance) / (1 - chance)
+    other_way = by_second[first] + by_first[second]  # how often either rater gives the other's category
+    std_error = _kappa_error(first == second, other_way, kappa, chance) / sqrt(a.size)
     if not std_error > 1e-9:
         caveat = "raters agree, or disagree, throughout: the standard error is not estimable"
         return undefined(caveat, estimate=kappa, **known)
@@ -167,19 +171,14 @@ def kappa_paradox(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -
     )
 
 
-def _joint_shares(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the share of units with each pair of categories, shape (n_categories, n_categories)."""
-    categories, codes = np.unique(np.stack([a, b]), return_inverse=True)
-    k = categories.size
-    first, second = codes.reshape(2, -1)
-    return np.bincount(first * k + second, minlength=k * k).reshape(k, k) / max(a.size, 1)
+def _codes(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the category of each unit by each rater, as numbers from 0."""
+    codes = np.unique(np.r_[a, b], return_inverse=True)[1]
+    return codes[: a.size], codes[a.size :]
 
 
-def _kappa_error(table: FloatArray, kappa: float, chance: float) -> float:
-    """Return the large-sample standard error of kappa for one unit [FCE]_."""
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    marginals = columns[:, None] + rows  # of category i among the second's, j among the first's
-    agreed = np.diag(table) @ (1 - np.diag(marginals) * (1 - kappa)) ** 2
-    apart = (table * marginals**2).sum() - np.diag(table) @ np.diag(marginals) ** 2
-    variance = agreed + (1 - kappa) ** 2 * apart - (kappa - chance * (1 - kappa)) ** 2
-    return sqrt(max(float(variance), 0.0)) / (1 - chance)
+def _kappa_error(agreed: BoolArray, other_way: FloatArray, kappa: float, chance: float) -> float:
+    """Return the large-sample standard error of kappa for one unit [FCE]_, as means over the units."""
+    own = np.where(agreed, 1 - other_way * (1 - kappa), (1 - kappa) * other_way)
+    variance = float((own**2).mean()) - (kappa - chance * (1 - kappa)) ** 2
+    return sqrt(max(variance, 0.0)) / (1 - chance)

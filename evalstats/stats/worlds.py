@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import betaincinv, ndtr
 
-from evalstats.stats.results import FloatArray, IntArray
+from evalstats.stats.results import FloatArray, IntArray, check_at_least, check_choice, check_level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,20 @@ class World:
     spread: Literal["beta", "two-point"] = "beta"
     runs: int = 1
     day_sd: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        for name in ("cases", "trials", "expectations", "runs"):
+            check_at_least(name, getattr(self, name))
+        check_level(self.mean, "mean")
+        check_level(self.mean + self.effect, "mean + effect")
+        check_choice("spread", self.spread, ("beta", "two-point"))
+        if not (0 <= self.correlation < 1 and 0 <= self.cluster_correlation <= 1 and abs(self.pairing) <= 1):
+            raise ValueError(
+                f"a world needs correlations inside [0, 1) and pairing inside [-1, 1], got {self}"
+            )
+        check_at_least("day_sd", self.day_sd, 0)
+        check_at_least("clusters", 1 if self.clusters is None else self.clusters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats as scipy_stats
 
 from evalstats.contract import IDENTITY as NAMES
 
@@ -75,6 +76,28 @@ def graded(rng: np.random.Generator) -> pd.DataFrame:
                 trials = np.round(np.clip(rng.normal(base[case] + lift, 0.2, 4), 0, 1), 2)
                 scores[f"r{run}", arm, f"{'abcdef'[case % 6]}{case}"] = trials.tolist()
     return as_case_runs(scores)
+
+
+@pytest.fixture(scope="session")
+def smoothed_beta() -> Callable[[np.ndarray, float], tuple[float, float, float]]:
+    """Return the interval of a mean of graded scores from its published definition, by scipy: sd, low, high.
+
+    Dirichlet weights, 1 on each case and m on each end of the scale, give the mean these moments; its quantiles
+    are those of the Beta that has them. m is the share of all-or-nothing variance, pulled to 1 by ten cases.
+    """
+
+    def interval(scores: np.ndarray, level: float) -> tuple[float, float, float]:
+        n, rate = scores.size, (scores.sum() + 1) / (scores.size + 2)
+        most = rate * (1 - rate)
+        m = min(1.0, (scores.var() * n + 10 * most) / ((n + 9) * most))
+        mean = (scores.sum() + m) / (n + 2 * m)
+        second = ((scores**2).sum() + m) / (n + 2 * m)
+        variance = (second - mean**2) / (n + 2 * m + 1)
+        size = mean * (1 - mean) / variance - 1
+        low, high = scipy_stats.beta(mean * size, (1 - mean) * size).interval(level)
+        return math.sqrt(variance), float(low), float(high)
+
+    return interval
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import isnan, sqrt
+from math import hypot, isnan
 
 import numpy as np
 import pandas as pd
@@ -89,7 +89,7 @@ def test_too_many_unmatched_cases_are_refused_by_every_number(case_runs, rng) ->
     assert "underpowered: what would have been seen is unknown" in found.tests["caveats"].iloc[1]
 
 
-def test_different_cases_are_compared_as_separate_samples_and_said(case_runs, rng) -> None:
+def test_different_cases_are_compared_as_separate_samples_and_said(case_runs, rng, smoothed_beta) -> None:
     on, off = rng.random(12).round(3), rng.random(15).round(3)
     scores = {("r", "skill-on", f"a{i}"): [x] for i, x in enumerate(on)}
     scores |= {("r", "skill-off", f"b{i}"): [x] for i, x in enumerate(off)}
@@ -98,8 +98,13 @@ def test_different_cases_are_compared_as_separate_samples_and_said(case_runs, rn
     outside = scipy_stats.ttest_ind(on, off, equal_var=False)
     assert test["p_value"] == pytest.approx(outside.pvalue, rel=1e-9)
     assert difference["estimate"] == pytest.approx(on.mean() - off.mean(), abs=1e-12)
-    assert difference["std_error"] == pytest.approx(
-        sqrt(scipy_stats.sem(on) ** 2 + scipy_stats.sem(off) ** 2), rel=1e-9
+    (on_sd, on_low, on_high), (off_sd, off_low, off_high) = (smoothed_beta(x, 0.95) for x in (on, off))
+    assert difference["std_error"] == pytest.approx(hypot(on_sd, off_sd), abs=1e-12)
+    # Zou and Donner (2008): the distances of the bounds add as squares do
+    below = hypot(on.mean() - on_low, off_high - off.mean())
+    above = hypot(on_high - on.mean(), off.mean() - off_low)
+    assert (difference["conf_low"], difference["conf_high"]) == pytest.approx(
+        (difference["estimate"] - below, difference["estimate"] + above), abs=1e-12
     )
     for record in (difference, test):
         assert record["caveats"][0].startswith("the arms ran different cases")

@@ -28,7 +28,7 @@ def test_copies_in_a_varying_arm_are_not_independent() -> None:
         )
     ).iloc[0]
     assert (found["n_cases"], found["n_trials"], found["n_identical"], found["n_replicas"]) == (2, 6, 1, 0)
-    assert found["caveats"] == ("cached or identical repeats: not independent (1 of 6 trials are copies)",)
+    assert found["caveats"] == ("cached or identical repeats: not independent (copies: 1 of 6)",)
 
 
 def test_an_arm_that_never_varies_is_deterministic_in_these_data() -> None:
@@ -54,7 +54,7 @@ def test_a_repeated_seed_is_a_replica_also_across_runs() -> None:
     ).set_index("arm")
     assert found["n_replicas"].to_dict() == {"x": 1, "y": 0}
     assert found.loc["x", "caveats"] == (
-        "replicas: 1 of 3 trials repeat a seed, so they are not independent",
+        "replicas: a seed is repeated by 1 of 3 trials, so they are not independent",
     )
 
 

@@ -75,6 +75,26 @@ def test_flips_are_counted_on_single_expectations(rng) -> None:
     assert (found["conf_low"], found["conf_high"]) == pytest.approx((low, high), abs=1e-12)
 
 
+def test_units_of_one_case_are_said_to_be_taken_as_independent(rng) -> None:
+    found = estimates.noise_floor(judgements_of(rng, flips=0.15)).set_index("measure")
+    for measure in ("flips", "kappa", "alpha"):
+        assert "taken as independent" in found.loc[measure, "caveats"][-1]
+    single = judgements_of(rng, flips=0.15)
+    single = single[(single["trial_index"] == 1) & (single["expectation"] == 0) & (single["arm"] == ARMS[0])]
+    found = estimates.noise_floor(single).set_index("measure")
+    assert found.loc["flips", "caveats"] == ()
+
+
+def test_repeats_may_have_any_names(rng) -> None:
+    judgements = judgements_of(rng, flips=0.15)
+    unit = judgements.groupby(["case_id", "arm", "trial_index"]).ngroup()
+    renamed = judgements.assign(repeat=judgements["repeat"] + 10 * unit)  # 1 and 2, 11 and 12 ..
+    here, there = (estimates.noise_floor(x).set_index("measure") for x in (judgements, renamed))
+    for measure in ("flips", "kappa", "alpha", "noise"):
+        assert here.loc[measure, "estimate"] == there.loc[measure, "estimate"] > 0
+        assert here.loc[measure, "n_trials"] == there.loc[measure, "n_trials"]
+
+
 def test_krippendorffs_published_table(rng) -> None:
     # units x repeats [[1,1,1],[0,0,0],[1,1,1],[0,0,1]]: nominal alpha .685714, Fleiss' kappa .657143
     rows = [
@@ -211,7 +231,7 @@ def test_labels_of_nothing_are_counted(rng) -> None:
     labels = labels_of(judgements, 12)
     stray = labels.iloc[:1].assign(case_id="gone")
     found = estimates.judge_accuracy(judgements, pd.concat([labels, stray])).set_index("measure")
-    assert "1 labels match no verdict" in found.loc["bias", "caveats"]
+    assert "1 label without a verdict" in found.loc["bias", "caveats"]
 
 
 def test_ambiguous_frames_are_refused(rng) -> None:

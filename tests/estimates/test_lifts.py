@@ -59,7 +59,7 @@ def test_a_case_without_required_expectations_is_left_out_of_their_lift_only(cas
     )
     assert found["n_cases"].to_dict()["expectations"] == 11
     assert found.loc["expectations", "n_trials"] == 22
-    assert "1 case(s) without a required expectation left out" in found.loc["expectations", "caveats"]
+    assert "1 case without a required expectation left out" in found.loc["expectations", "caveats"]
     assert found.loc["cases", "n_cases"] == 12
 
 
@@ -119,5 +119,5 @@ def test_legacy_lift_is_that_of_medians_of_the_first_three(rng) -> None:
     medians = [np.median(arm, axis=1).mean() for arm in (on, off)]
     assert row["estimate"] == pytest.approx(1 - (1 - medians[0]) / (1 - medians[1]), abs=1e-12)
     assert (row["over"], row["n_cases"]) == ("medians of 3", 10)
-    assert "1 case(s) without three usable trials in both arms left out" in row["caveats"]
+    assert "1 case without three usable trials in both arms left out" in row["caveats"]
     assert "10 trials beyond the first three of a case not used" in row["caveats"]

@@ -16,16 +16,30 @@ AGENTS = {  # submission, mean with blanks as unresolved, and its standard error
 }
 
 
-def test_rate_of_graded_scores_is_the_t_interval_on_case_means(graded: pd.DataFrame) -> None:
+def test_rate_of_graded_scores_is_the_smoothed_beta_on_case_means(
+    graded: pd.DataFrame, smoothed_beta
+) -> None:
     found = estimates.rate(graded, level=0.9).set_index("arm").loc["skill-on"]
     on = graded[graded["arm"] == "skill-on"].groupby("case_id")[["score_sum", "n_usable"]].sum()
     means = (on["score_sum"] / on["n_usable"]).to_numpy()
-    low, high = scipy_stats.t.interval(0.9, len(means) - 1, means.mean(), scipy_stats.sem(means))
-    assert (found["conf_low"], found["conf_high"]) == (
-        pytest.approx(low, abs=1e-12),
-        pytest.approx(high, abs=1e-12),
+    assert (found["std_error"], found["conf_low"], found["conf_high"]) == pytest.approx(
+        smoothed_beta(means, 0.9), abs=1e-12
     )
+    assert found["estimate"] == pytest.approx(means.mean(), abs=1e-12)
+    assert found["method"] == "smoothed Beta"
     assert (found["n_cases"], found["n_trials"], found["population"]) == (24, 24 * 6 * 4, "SUPER")
+
+
+def test_near_the_ceiling_graded_scores_keep_the_rare_failure_in_mind(case_runs) -> None:
+    # By hand, 9 cases at 1 and one at .5: t would reach past 1, and a sample without the .5 would have no width.
+    one_off = {("r", "x", f"a{i}"): [1.0] for i in range(9)} | {("r", "x", "b"): [0.5]}
+    found = estimates.rate(case_runs(one_off), level=0.95).iloc[0]
+    assert found["estimate"] == pytest.approx(0.95)
+    assert 0.7 < found["conf_low"] < 0.95 < found["conf_high"] < 1
+    t_high = 0.95 + scipy_stats.t.ppf(0.975, 9) * 0.05  # the standard error is .5 / sqrt(10) / sqrt(10)
+    assert t_high > 1
+    alike = estimates.rate(case_runs({("r", "x", f"a{i}"): [0.9] for i in range(10)})).iloc[0]
+    assert alike["conf_high"] - alike["conf_low"] > 0.05 and not alike["caveats"]
 
 
 def test_one_trial_a_case_is_wilson(case_runs) -> None:
@@ -43,7 +57,7 @@ def test_a_case_without_usable_trials_is_left_out_and_said(case_runs) -> None:
     )
     found = estimates.rate(table).iloc[0]
     assert found["n_cases"] == 3
-    assert "1 case(s) without a usable trial left out" in found["caveats"]
+    assert "1 case without a usable trial left out" in found["caveats"]
     row = estimates.series(table).iloc[0]
     assert (row["n_cases"], row["n_trials"], row["usable"], row["infrastructure"]) == (3, 8, 6, 2)
 
@@ -63,7 +77,7 @@ def test_denominators_differ_by_what_was_lost(case_runs) -> None:
         {"completed-only": 0.5, "errors-as-fail": 1 / 6, "lower bound": 1 / 6, "upper bound": 0.75}
     )
     assert found["n_trials"].to_dict() == dict(zip(found.index, [5, 12, 12, 12], strict=True))
-    assert all("7 of 12 trials carry no score" in caveats for caveats in found["caveats"])
+    assert all("7 of 12 trials without a score" in caveats for caveats in found["caveats"])
     assert (
         found.loc[["lower bound", "upper bound"], ["conf_low", "conf_high", "std_error"]]
         .isna()

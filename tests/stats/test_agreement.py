@@ -1,5 +1,6 @@
 """Agreement of many raters: published coefficients, leave-one-out by brute force, edges, coverage."""
 
+import tracemalloc
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -169,6 +170,55 @@ def test_no_flip_seen_is_not_no_flip():
     record = flip_rate([[1, 1, 1]] * 30)
     assert record.estimate == 0.0 and record.conf_high > 0.1
     assert isnan(record.std_error)
+
+
+def peak_megabytes(function, *arguments, **options):
+    """Return the result and the memory that NumPy took for it."""
+    tracemalloc.start()
+    try:
+        return function(*arguments, **options), tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("coefficient", [krippendorff_alpha, fleiss_kappa, flip_rate])
+def test_a_million_distinct_values_cost_no_memory(coefficient):
+    """A table of units x values would take 2 TB: what does not occur is not counted."""
+    ratings = np.arange(1_000_000.0).reshape(500_000, 2)
+    record, peak = peak_megabytes(coefficient, ratings)
+    assert peak < 500
+    assert record.estimate == pytest.approx(1.0 if coefficient is flip_rate else 0.0, abs=1e-5)
+
+
+def test_too_many_ranks_are_refused():
+    record, peak = peak_megabytes(krippendorff_alpha, np.arange(20_000.0).reshape(-1, 2), metric="ordinal")
+    assert peak < 50 and isnan(record.estimate)
+    assert record.caveats == ("20000 distinct values: too fine for ranks, use the interval metric",)
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
+def test_alpha_is_its_definition_with_gaps(metric):
+    """Krippendorff (2011), section 3: one less observed over expected disagreement, by every pair of values."""
+    ratings = np.array(DATA["krippendorff_c"])
+    units = [row[~np.isnan(row)] for row in ratings]
+    units = [unit for unit in units if unit.size > 1]
+    values = np.concatenate(units)
+    n = values.size
+
+    def apart(a, b):
+        if metric == "nominal":
+            return float(a != b)
+        if metric == "interval":
+            return (a - b) ** 2
+        low, high = min(a, b), max(a, b)
+        between = sum(low <= v <= high for v in values) - (sum(values == a) + sum(values == b)) / 2
+        return float(between) ** 2 if a != b else 0.0
+
+    observed = sum(apart(a, b) / (unit.size - 1) for unit in units for a in unit for b in unit) / n
+    expected = sum(apart(a, b) for a in values for b in values) / (n * (n - 1))
+    assert krippendorff_alpha(ratings, metric=metric).estimate == pytest.approx(
+        1 - observed / expected, abs=1e-12
+    )
 
 
 def test_flips_not_measured():

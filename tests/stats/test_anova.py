@@ -50,10 +50,25 @@ def test_nist_numacc(first, pair, sd):
 
 
 def test_two_groups_are_the_t_test():
-    # Student's t of 1,2,3 against 2,3,4 is -1.2247 = -sqrt(1.5) with 4 degrees of freedom
-    found = anova_one_way([1, 2, 3, 2, 3, 4], groups=list("aaabbb"))
-    assert found.statistic == pytest.approx(1.5, abs=1e-12)
-    assert found.p_value == pytest.approx(0.28786413472669081, abs=1e-12)
+    # R, t.test(extra ~ group, data = sleep, var.equal = TRUE): t = -1.8608, df = 18, p-value = 0.07919
+    sleep = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    sleep += [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = anova_one_way(sleep, groups=[1] * 10 + [2] * 10)
+    assert sqrt(found.statistic) == pytest.approx(1.8608, abs=5e-5)
+    assert found.p_value == pytest.approx(0.07919, abs=5e-6)
+
+
+@pytest.mark.parametrize("smallest", [1, 2, 3, 4])
+def test_small_groups_have_an_f_but_no_p(smallest):
+    """Graded scores of 4 in a group reject 5.3% where 5% are declared, of 2 in a group 6%."""
+    scores, groups = [1, 2, 3, 2, 3, 4, 2, 4][: 4 + smallest], list("aaaabbbb")[: 4 + smallest]
+    found = anova_one_way(scores, groups=groups)
+    first, second = np.array(scores[:4]), np.array(scores[4:])
+    within = ((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum()
+    across = 4 * smallest / (4 + smallest) * (first.mean() - second.mean()) ** 2
+    assert found.statistic == pytest.approx(across / (within / (2 + smallest)), rel=1e-12)
+    assert isnan(found.p_value)
+    assert found.caveats[0].startswith(f"{smallest} of the 5 elements needed in each group")
 
 
 @pytest.mark.parametrize(
@@ -91,8 +106,8 @@ def test_icc11_is_the_one_way_icc():
     ("ratings", "reason"),
     [
         (np.zeros((0, 3)), "0 units, 3 raters"),
-        ([[1, 2, 3]], "1 units, 3 raters"),
-        ([[1], [2], [3]], "3 units, 1 raters"),
+        ([[1, 2, 3]], "1 unit, 3 raters"),
+        ([[1], [2], [3]], "3 units, 1 rater:"),
         ([[1, 1], [1, 1]], "no variation between units"),
         ([[1, 1], [2, 2], [3, 3]], "no more than a constant"),
     ],

@@ -94,7 +94,7 @@ def test_macro_lift_leaves_out_and_counts_archetypes_without_headroom():
     pairs = Pairs(candidate=[1.0, 0, 1, 1], baseline=[0.0, 0, 1, 1], trials=1)
     record = macro_lift(pairs, archetypes=["A1", "A1", "A2", "A2"])
     assert record.estimate == 0.5 and isnan(record.conf_low)
-    assert record.caveats[-1] == "1 archetypes without headroom left out"
+    assert record.caveats[-1] == "1 archetype without headroom left out"
     nothing = macro_lift(replace(pairs, baseline=[1.0] * 4), archetypes=["A1", "A1", "A2", "A2"])
     assert isnan(nothing.estimate) and "2 archetypes" in nothing.caveats[-1]
 

@@ -37,7 +37,7 @@ def test_published(published):
 @every_band
 @pytest.mark.parametrize(
     ("runs", "reason"),
-    [([], "0 runs"), ([0.7], "1 runs"), ([0.7] * 8, "all runs agree"), ([0.1] * 7, "all runs agree")],
+    [([], "0 runs"), ([0.7], "1 run: "), ([0.7] * 8, "all runs agree"), ([0.1] * 7, "all runs agree")],
 )
 def test_no_spread_no_band(band, runs, reason):
     record = band(runs)

@@ -1,5 +1,6 @@
 """Dating changes: published series, edges, and how often a change is seen that never was."""
 
+import tracemalloc
 from math import nan, sqrt
 
 import numpy as np
@@ -25,6 +26,16 @@ def test_statistic_is_the_energy_distance():
     inner = [np.abs(part[:, None] - part).sum() / (part.size * (part.size - 1)) for part in (x, y)]
     exact = 3 * 4 / 7 * (2 * across - sum(inner))
     assert energy_statistics(np.r_[x, y])[2] == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_long_series_costs_no_square_of_memory():
+    values = np.r_[np.zeros(3000), np.ones(3000)] + np.random.default_rng(1).normal(0, 0.1, 6000)
+    tracemalloc.start()
+    found = energy_statistics(values)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    assert peak < 5  # all distances at once would take 275
+    assert found.argmax() == 2999
 
 
 def test_two_changes_in_order():

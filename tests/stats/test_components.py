@@ -64,6 +64,7 @@ def simulated(rng, *, cases=50, days=8, trials=3, judgements=2, arms=1, kept=1.0
     return scores[keep], labels
 
 
+NARROW = "fewer than 40 cases: a nominal 95% interval covers about .90"
 TRUTH = {"case": 4.0, "day": 0.09, "case_day": 0.25, "trial": 1.0, "judge": 0.25}
 
 
@@ -136,7 +137,7 @@ def test_levels_without_replication_are_named():
     assert isnan(found.trial.estimate) and isnan(found.judge.estimate)
     assert found.trial.caveats == ("confounded with case x day: no replication",)
     assert found.judge.caveats == ("confounded with case x day: no replication",)
-    assert found.case_day.caveats == ("includes trial and judge",)
+    assert found.case_day.caveats == ("includes trial and judge", NARROW)
     assert found.truncated()["trial"] != found.truncated()["trial"]  # NaN, not 0
 
 
@@ -159,12 +160,30 @@ def test_one_day_is_no_day():
     scores, labels = simulated(np.random.default_rng(6), cases=6, days=1)
     found = variance_components(scores, **labels)
     assert found.day.caveats == found.case_day.caveats == ("one day in each arm: confounded with the mean",)
-    assert found.case.caveats == ("includes case x day",)
+    assert found.case.caveats == ("includes case x day", NARROW)
 
 
 def test_days_not_given_are_said_to_be_so():
     assert components_of("dyestuff").day.caveats == ("no days given",)
-    assert components_of("dyestuff").trial.caveats == ("includes judge",)
+    assert components_of("dyestuff").trial.caveats == ("includes judge", NARROW)
+
+
+@pytest.mark.parametrize(("cases", "level", "told"), [(39, 0.95, True), (39, 0.80, False), (40, 0.95, False)])
+def test_an_interval_that_is_too_narrow_says_so(cases, level, told):
+    scores, labels = simulated(np.random.default_rng(7), cases=cases, days=1)
+    found = variance_components(scores, level=level, **labels)
+    assert [NARROW in record.caveats for record in (found.case, found.trial, found.judge)] == [told] * 3
+
+
+@pytest.mark.parametrize(("cases", "told"), [(19, True), (20, False)])
+def test_a_correlation_of_few_counts_says_so(cases, told):
+    record = case_correlation([0, 1, 2] * 6 + [3] * (cases - 18), [3] * cases)
+    assert any("fewer than 20 cases" in caveat for caveat in record.caveats) == told
+
+
+def test_without_an_interval_nothing_is_said_of_its_width():
+    found = variance_components([1, 2, 5, 6], cases=list("aabb"))
+    assert NARROW not in found.trial.caveats
 
 
 @pytest.mark.parametrize(

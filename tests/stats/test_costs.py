@@ -41,11 +41,13 @@ def test_no_cases_is_unknown():
     assert isnan(record.estimate) and record.caveats == ("no cases",)
 
 
-@pytest.mark.parametrize(("n", "level"), [(1, 0.95), (5, 0.95), (3, 0.8)])
-def test_too_few_cases_have_no_interval(n, level):
+@pytest.mark.parametrize(
+    ("n", "level", "cases"), [(1, 0.95, "1 case"), (5, 0.95, "5 cases"), (3, 0.8, "3 cases")]
+)
+def test_too_few_cases_have_no_interval(n, level, cases):
     record = exact_median(range(n), level=level)
     assert record.estimate == (n - 1) / 2 and isnan(record.conf_low)
-    assert record.caveats == (f"{n} cases are too few for a level of {level:g}",)
+    assert record.caveats == (f"{cases}: too few for a level of {level:g}",)
 
 
 def test_ties_have_an_interval_but_no_standard_error():
@@ -56,7 +58,7 @@ def test_ties_have_an_interval_but_no_standard_error():
 
 def test_a_missing_cost_is_refused_with_its_reason():
     record = exact_median([1, 2, nan, 4, 5, 6, 7])
-    assert isnan(record.estimate) and record.caveats == ("1 of 7 values are missing",)
+    assert isnan(record.estimate) and record.caveats == ("1 of 7 values missing",)
 
 
 def test_ratio_is_a_paired_t_on_logs():
@@ -81,12 +83,12 @@ def test_twice_everywhere_has_no_error():
 @pytest.mark.parametrize(
     ("new", "why"),
     [
-        ([0.0, 1.0, 1.0], "1 of 3 cases have a cost of 0 or less: no ratio"),
-        ([-1.0, 0.0, 1.0], "2 of 3 cases have a cost of 0 or less: no ratio"),
-        ([nan, 1.0, 1.0], "1 of 3 cases have a missing cost"),
+        ([0.0, 1.0, 1.0], "1 of 3 cases with a cost of 0 or less: no ratio"),
+        ([-1.0, 0.0, 1.0], "2 of 3 cases with a cost of 0 or less: no ratio"),
+        ([nan, 1.0, 1.0], "1 of 3 cases with a missing cost"),
         (
             [nan, 0.0, 1.0],
-            "1 of 3 cases have a missing cost; 1 of 3 cases have a cost of 0 or less: no ratio",
+            "1 of 3 cases with a missing cost; 1 of 3 cases with a cost of 0 or less: no ratio",
         ),
     ],
 )

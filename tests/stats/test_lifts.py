@@ -98,7 +98,14 @@ def test_few_clusters_are_resampled_whole_however_many_cases():
         ),
         (Pairs(candidate=[1.0, 0], baseline=[1.0, 1], trials=1), "no headroom", False),
         (Pairs(candidate=[1.0, 1], baseline=[1.0, 1], trials=1), "no headroom", False),
-        (Pairs(candidate=[1.0, 0], baseline=[0.0, 0], trials=1, clusters=[7, 7]), "one cluster", True),
+        (Pairs(candidate=[1.0, 0, 0], baseline=[0.0] * 3, trials=1, clusters=[7] * 3), "one cluster", True),
+        (Pairs(candidate=[1.0], baseline=[0.0], trials=3), "1 of the 3 cases needed", True),
+        (Pairs(candidate=[1.0, 0], baseline=[0.0, 0], trials=3), "2 of the 3 cases needed", True),
+        (
+            Pairs(candidate=[0.5, 0], baseline=[0.0, 0], trials=2, clusters=[1, 2]),
+            "2 of the 3 cases needed",
+            True,
+        ),
     ],
 )
 def test_lift_refuses(pairs, reason, known):

@@ -51,7 +51,8 @@ def test_survives_a_variance_of_zero():
         ([1, 1, 1, 1], list("aabb"), "all scores agree"),
         ([1, 2, 3, 4], list("aaaa"), "case: one level"),
         ([1, 2, 3, 4], list("abcd"), "case: one level, or one row in each"),
-        (np.arange(MAX_ROWS + 1), np.arange(MAX_ROWS + 1) % 5, "2001 rows"),
+        ([0.5, 0.5, 0.5, 0.5, 1.0, 1.0], list("aabbcc"), "all trials of each case agree"),
+        (np.arange(MAX_ROWS + 1), np.arange(MAX_ROWS + 1) % 5, "more rows than 2000"),
     ],
 )
 def test_refusals_leave_everything_unknown(scores, cases, reason):

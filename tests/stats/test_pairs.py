@@ -90,6 +90,24 @@ def test_difference_refuses(n, unmatched, reason):
     assert reason in record.caveats[0]
 
 
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        Pairs(candidate=[1.0], baseline=[0.0], trials=1),
+        Pairs(candidate=[1.0, 0.5], baseline=[0.0, 0.5], trials=2),
+        Pairs(candidate=[0.4, 0.5], baseline=[0.1, 0.3], trials=3, graded=True),
+        Pairs(candidate=[1.0, 0.0], baseline=[0.0, 0.0], trials=1, clusters=["a", "b"]),
+    ],
+)
+def test_one_or_two_cases_have_a_difference_but_no_interval(pairs):
+    record = paired_difference(pairs, rng=rng(), level=0.8)
+    assert record.estimate == np.mean(np.subtract(pairs.candidate, pairs.baseline))
+    assert isnan(record.std_error) and isnan(record.conf_low) and isnan(record.conf_high)
+    n = len(pairs.candidate)
+    assert record.caveats == (f"{n} of the 3 cases needed for a standard error",)
+    assert (record.method, record.n_cases, record.level) == ("none", n, 0.8)
+
+
 def test_a_fifth_unmatched_is_told():
     record = paired_difference(Pairs(candidate=[1] * 8, baseline=[0] * 8, trials=1, unmatched=2), rng=rng())
     assert record.estimate == 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evalstats.stats.resampling import (
-    POISSON,
     bootstrap,
+    poisson,
     resampled_means,
     two_level_means,
 )
@@ -61,10 +61,28 @@ def test_same_rng_same_means():
     assert (one == same).all() and (one != other).any()
 
 
-def test_poisson_table_has_mean_and_variance_one():
-    assert POISSON.mean() == pytest.approx(1, abs=2e-5)
-    assert POISSON.var() == pytest.approx(1, abs=2e-4)
-    assert (POISSON == 0).mean() == pytest.approx(np.exp(-1), abs=1e-5)
+@pytest.mark.parametrize("mean", [1, 2, 8, 512])
+def test_poisson_tables_have_their_mean_and_variance(mean):
+    table = poisson(mean)
+    assert table.mean() == pytest.approx(mean, rel=2e-5)
+    assert table.var() == pytest.approx(mean, rel=2e-4)
+    assert (table == 0).mean() == pytest.approx(np.exp(-mean), abs=1e-5)
+
+
+def test_cases_that_are_alike_are_drawn_together_with_the_same_spread():
+    """700 cases of 3 kinds, 512 + 128 + 60 of them: the plug-in moments, as for cases that all differ."""
+    values = np.repeat([[0.0, 1.0], [0.5, 0.2], [1.0, 0.1]], [512, 128, 60], axis=0)
+    means = resampled_means(values, rng=np.random.default_rng(3), reps=20_000)
+    exact = values.std(axis=0) / sqrt(700)
+    assert means.std(axis=0) == pytest.approx(exact, rel=0.02)
+    assert np.abs(means.mean(axis=0) - values.mean(axis=0)).max() < 4 * exact.max() / sqrt(20_000)
+    assert np.corrcoef(means.T)[0, 1] == pytest.approx(np.corrcoef(values.T)[0, 1], abs=0.01)
+    dusted = values + np.arange(700)[:, None] * 1e-6  # no two alike
+    apart = resampled_means(dusted, rng=np.random.default_rng(4), reps=20_000)
+    for share in (0.025, 0.1, 0.9, 0.975):
+        assert np.quantile(means, share, axis=0) == pytest.approx(
+            np.quantile(apart, share, axis=0), abs=0.06 * exact.max() + 1e-3
+        )
 
 
 @pytest.mark.parametrize("n", [12, 400])
@@ -133,7 +151,7 @@ def test_undefined_resamples_are_counted_not_dropped():
     columns = np.array([[1.0, 1.0], [1.0, 0.0], [0.5, 0.0]])
     with np.errstate(divide="ignore", invalid="ignore"):
         record = bootstrap(columns, lambda m: m[..., 0] / m[..., 1], rng=np.random.default_rng(1), reps=200)
-    assert isnan(record.conf_high) and record.caveats[0].endswith("of 200 resamples are undefined")
+    assert isnan(record.conf_high) and record.caveats[0].endswith("of 200 resamples undefined")
 
 
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], np.zeros((3, 0))])

@@ -106,7 +106,7 @@ def test_ties_count_half():
 
 
 def test_a_case_in_one_arm_only_is_refused():
-    with pytest.raises(ValueError, match="2 are in one arm only"):
+    with pytest.raises(ValueError, match="2 cases in one arm only"):
         probability_of_improvement(CaseTrials([1, 1], [0, 1]), CaseTrials([1, 1], [0, 2]), rng=rng())
 
 

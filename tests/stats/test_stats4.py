@@ -1,7 +1,8 @@
 """Which outside number is held by which test? A table, so that none can be lost.
 
-Each number of the method notes' list of outside numbers names its reference row (a file of `tests/reference`,
-the function, and cells that one row must have) or the test that spells it. A row or test that is gone fails.
+Each number of the method notes' list of outside numbers, and of their tables of gates and readiness, names its
+reference row (a file of `tests/reference`, the function, and cells that one row must have) or the test that spells
+it. A row or test that is gone fails.
 """
 
 import ast
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+LEGACY = "legacy_operating_characteristic"
 STATS, REFERENCE = Path(__file__).parent, Path(__file__).parents[1] / "reference"
 NIST = ("SiRstv", "SmLs01", "SmLs02", "SmLs03", "AtmWtAg", *(f"SmLs0{k}" for k in range(4, 10)))
 DIGITS = (13, 13, 13, 13, 10, 10, 10, 10, 4, 4, 4)
@@ -38,6 +40,10 @@ def row(file, function, *cells):
 
 def spelled(file, test, *words):
     return Spelled(file, test, words)
+
+
+def design(test, *words):
+    return spelled("test_design_tables.py", test, *words)
 
 
 def real(test, *words):
@@ -156,6 +162,59 @@ HELD = {
     "Inspect b: within": row("components", "variance_components", "inspect_b", "0.14167"),
     "Inspect b: ICC": row("components", "case_correlation", "inspect_b", "0.42654"),
     "Inspect logs themselves": real("test_inspect_logs", "0.07344887", "0.42654"),
+    # the design's own tables: the prescribed rule, the gate, readiness
+    "legacy, 50 prompts unchanged": row("legacy", LEGACY, "50", "1", "0", "0.31"),
+    "legacy, 50 prompts down 5 points": row("legacy", LEGACY, "50", "1", "0.05", "0.52"),
+    "legacy, 10 prompts unchanged": row("legacy", LEGACY, "10", "1", "0", "0.37", "0.41"),
+    "legacy, 10 prompts down 5 points": row("legacy", LEGACY, "10", "1", "0.05", "0.46"),
+    "legacy, other worlds": row("legacy", LEGACY, "50", "1", "0", "0.21", "0.32"),
+    "legacy, graded": row("legacy", LEGACY, "50", "5", "0", "0.13", "0.19"),
+    "median of three, .500 reads .531": row("lifts", "lift_of_medians", "0.80 0.20", "0.60 0.40", "0.531"),
+    "trials pooled cover 59 to 67%, 40 to 42%": design(
+        "test_trials_pooled_as_if_independent_cover_far_too_little", "0.59, 0.67", "0.40, 0.42"
+    ),
+    "trials counted twice cover 82 to 90%": design(
+        "test_trials_resampled_inside_resampled_cases_are_counted_twice", "0.82, 0.90"
+    ),
+    **{
+        f"gate, sigma {sigma}": spelled(
+            "test_decisions.py", "test_the_table_of_operating_characteristics", *lines
+        )
+        for sigma, lines in {
+            "1.5": ("(0.015, 0.00, 0.012, 0.988, 0.000, 1.01)", "(0.015, 0.05, 0.894,"),
+            "3": ("(0.030, 0.00, 0.031, 0.931, 0.038, 1.47)", "(0.030, 0.05, 0.688,", "(0.030, 0.10, 0.997,"),
+            "6": (
+                "(0.060, 0.00, 0.036, 0.616, 0.349, 2.14)",
+                "(0.060, 0.05, 0.261,",
+                "(0.060, 0.10, 0.726,",
+                "(0.060, 0.20, 0.999,",
+            ),
+        }.items()
+    },
+    "gate, reruns of one night": design(
+        "test_reruns_of_one_night_taken_as_independent_block_too_often",
+        "(0.5, 0.06, 0.07)",
+        "(1.0, 0.09, 0.10)",
+    ),
+    **{
+        f"ready at {n} runs, {reruns} reruns": row(
+            "readiness", "largest_ready_spread", n, reruns, "5", "0.90", spread
+        )
+        for n, reruns, spread in (
+            ("10", "1", "1.305"),
+            ("10", "3", "2.08"),
+            ("20", "1", "1.54"),
+            ("20", "3", "2.54"),
+            ("30", "1", "1.63"),
+            ("30", "3", "2.74"),
+        )
+    },
+    "ready by luck blocks falsely 15%": design(
+        "test_a_noisy_suite_is_seldom_ready_and_then_blocks_the_innocent", "0.15, abs=0.005"
+    ),
+    "CUSUM after 8 nights": row("chart_limits", "false_alarm_probability", "8", "5", "cusum", "28", "0.36"),
+    "CUSUM after 28 nights": row("chart_limits", "false_alarm_probability", "28", "5", "cusum", "0.15"),
+    "judge flips 10%: .169 reads .129": row("noise_floors", "flipped_lift", "0.1", "0.129"),
 }
 
 

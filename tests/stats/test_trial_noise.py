@@ -45,8 +45,8 @@ def test_collected_from_trials():
     ("scores", "cases", "reason"),
     [
         ([], [], "no cases"),
-        ([1.0], ["a"], "1 cases without replicate trials"),
-        ([1.0, 0.0, 1.0], ["a", "a", "b"], "1 cases without replicate trials"),
+        ([1.0], ["a"], "1 case without replicate trials"),
+        ([1.0, 0.0, 1.0], ["a", "a", "b"], "1 case without replicate trials"),
         ([1.0] * 4, list("aabb"), "all trials of each case agree"),
         ([0.0] * 4, list("aabb"), "all trials of each case agree"),
         ([0.1] * 3 + [0.7] * 3, list("aaabbb"), "all trials of each case agree"),
@@ -69,6 +69,26 @@ def test_one_run_has_no_ratio(runs):
 def test_equal_runs_are_no_sign_of_a_day_effect():
     test = variance_ratio([0.5, 0.5, 0.5], WithinCases.of([1, 0, 1, 0], cases=list("aabb")))
     assert (test.statistic, test.p_value) == (0, 1)
+    assert test.caveats == ("all runs agree: cached or deterministic?",)
+
+
+def test_degrees_of_freedom_by_hand():
+    # parts a, 0, a of a total 2a, one degree each: 4a^2 / (2a^2 / 3) - 2 (Dixon and Massey); of one case its own
+    assert WithinCases.of([1, 0, 1, 1, 0, 1], cases=list("aabbcc")).run_variance()[1] == pytest.approx(4)
+    assert WithinCases.of([1, 0, 1, 0], cases=list("aaaa")).run_variance()[1] == pytest.approx(3)
+
+
+@pytest.mark.parametrize("level", [0.80, 0.95])
+def test_calibration_model_band_of_two_trials_a_case(level):
+    """Thirty cases tried twice: plugging squared variances in as they are covers .82 and .98."""
+    rng, hits, reps = np.random.default_rng(1), 0, 1_000
+    for _ in range(reps):
+        rates = rng.beta(0.6, 0.4, 30)
+        past, coming = (rng.binomial(1, rates, (2, 30)) for _ in range(2))
+        within = WithinCases.of(past.T.ravel(), cases=np.repeat(range(30), 2))
+        band = model_band(past.mean(), within, level=level)
+        hits += band.conf_low <= coming.mean() <= band.conf_high
+    assert abs(hits / reps - level) < 3 * np.sqrt(level * (1 - level) / reps)
 
 
 def test_sides_of_the_ratio():

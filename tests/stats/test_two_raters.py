@@ -1,5 +1,6 @@
 """Agreement of two raters: published kappas and their paradox, edges, coverage."""
 
+import tracemalloc
 from math import isnan, sqrt
 
 import numpy as np
@@ -78,6 +79,16 @@ def test_full_agreement_or_none_has_no_false_certainty(second, kappa):
     record = cohen_kappa([0, 1, 0, 1], second)
     assert record.estimate == kappa
     assert isnan(record.std_error) and "not estimable" in record.caveats[0]
+
+
+def test_as_many_categories_as_units_cost_no_memory():
+    first = np.arange(200_000.0)
+    tracemalloc.start()
+    record = cohen_kappa(first, np.r_[first[:100_000], -first[100_000:]])
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    assert peak < 200  # a table of all categories would take 320 GB
+    assert record.estimate == pytest.approx(0.5, abs=1e-5)
 
 
 def test_bad_input_is_named():
