@@ -42,8 +42,8 @@ def build_app() -> typer.Typer:
     from evalstats.cli import (
         audit,
         baselines,
-        coverage,
         database,
+        evidence,
         gates,
         imports,
         locks,
@@ -74,9 +74,9 @@ def build_app() -> typer.Typer:
     app.add_typer(gates.app, name="gate", cls=GateVerb, help="Judge a report against a policy.", **group)
     baselines.app.command("audit")(audit.audit_baselines)
     app.add_typer(baselines.app, name="baseline", help="What runs are held against, and since when.", **group)
-    app.command("coverage")(coverage.coverage)
-    app.command("readiness")(coverage.readiness)
-    app.command("headroom")(coverage.headroom)
+    app.command("coverage")(evidence.coverage)
+    app.command("readiness")(evidence.readiness)
+    app.command("headroom")(evidence.headroom)
     app.add_typer(quarantine.app, name="quarantine", help="Flaky cases and their way back.", **group)
     app.add_typer(locks.app, name="lock", help="Freeze the cases of a quarter.", **group)
     app.command("version")(version)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalstats.cli.coverage import Level, Name, case_runs, public_suite
+from evalstats.cli.evidence import Level, Name, case_runs, public_suite
 from evalstats.cli.options import (
     DEFAULT_DATA,
     DEFAULT_SUITES,

@@ -19,7 +19,7 @@ from evalstats.contract import Arm, Status, Visibility
 from evalstats.errors import DocumentError
 from evalstats.governance import baselines
 from evalstats.governance.audit_record import Audit, Finding, Kind, Severity
-from evalstats.governance.coverage import unloadable_entry
+from evalstats.governance.evidence_kinds import unloadable_entry
 from evalstats.governance.quarantine import Entry
 from evalstats.suite import Suite
 from evalstats.trials import timestamp

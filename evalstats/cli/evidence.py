@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evalstats.errors import DocumentError
-    from evalstats.governance.coverage import Coverage
+    from evalstats.governance.evidence_kinds import Coverage
     from evalstats.governance.headroom import Headroom
     from evalstats.governance.readiness import LastRun, ReleaseReadiness
     from evalstats.suite import Suite
@@ -52,7 +52,7 @@ def coverage(suites: Suites = DEFAULT_SUITES, require: Required = None, as_json:
 
     Example: evalstats coverage --require holdout --require dimension=safety
     """
-    from evalstats.governance import coverage as covering
+    from evalstats.governance import evidence_kinds as covering
 
     loaded, unloadable = _suites(suites)
     found = covering.coverage(loaded, required=require or (), unloadable=unloadable)

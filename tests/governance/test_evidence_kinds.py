@@ -9,7 +9,7 @@ import pytest
 from evalstats import contract
 from evalstats import suite as suites
 from evalstats.errors import UsageError
-from evalstats.governance import coverage as covering
+from evalstats.governance import evidence_kinds as covering
 
 ARCHIVES = Path(__file__).parents[3] / "shared/data/agentops/snapshots"
 # suites, cases, critical cases, as published for this snapshot
