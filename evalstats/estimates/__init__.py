@@ -27,60 +27,7 @@ unit; its score is the mean over its usable trials; arms are compared case by ca
 NaN with a caveat.
 """
 
-from evalstats.estimates.cases import (
-    SKILL_ARMS,
-    case_runs_of,
-    case_table,
-    generator,
-    is_graded,
-    only,
-)
-from evalstats.estimates.comparisons import Comparison, compare
-from evalstats.estimates.designs import plan, spread
-from evalstats.estimates.differences import difference
-from evalstats.estimates.flaky_cases import flakiness
-from evalstats.estimates.identity import comparable
-from evalstats.estimates.independence import flagged, repeats
-from evalstats.estimates.judging import judge_accuracy, noise_floor
-from evalstats.estimates.lifts import by_archetype, legacy_lift, lift
-from evalstats.estimates.monitoring import change_points, monitor, trend
-from evalstats.estimates.next_run import MIN_RUNS_FOR_BAND, bands, excess_variance, series, which_band
-from evalstats.estimates.rates import denominators, rate
-from evalstats.estimates.several_attempts import attempts
-from evalstats.estimates.sources import components, shares
+import lazy_loader
 
-__all__ = [
-    "MIN_RUNS_FOR_BAND",
-    "SKILL_ARMS",
-    "Comparison",
-    "attempts",
-    "bands",
-    "by_archetype",
-    "case_runs_of",
-    "case_table",
-    "change_points",
-    "comparable",
-    "compare",
-    "components",
-    "denominators",
-    "difference",
-    "excess_variance",
-    "flagged",
-    "flakiness",
-    "generator",
-    "is_graded",
-    "judge_accuracy",
-    "legacy_lift",
-    "lift",
-    "monitor",
-    "noise_floor",
-    "only",
-    "plan",
-    "rate",
-    "repeats",
-    "series",
-    "shares",
-    "spread",
-    "trend",
-    "which_band",
-]
+# A name is loaded when it is first asked for; `__init__.pyi` says from where. Nobody pays for what they do not use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,8 +8,8 @@ number of trials.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from typing import Any, TypedDict, TypeVar
+from dataclasses import fields
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,6 @@ SKILL_ARMS = (Arm.SKILL_ON, Arm.SKILL_OFF)
 ROUNDING = 1e-9  # sums of squares of scores in [0, 1] leave a remainder of either sign around 0
 
 Keys = dict[str, Any]
-Record = TypeVar("Record", Estimate, Test)
 
 
 class Grouping(TypedDict, total=False):
@@ -114,11 +113,6 @@ def tidy(
     """Return records as a frame: the grouping keys, then the fields of the record, in that order."""
     columns = [*keys, *(field.name for field in fields(kind))]
     return pd.DataFrame([{**named, **record.as_row()} for named, record in found], columns=columns)
-
-
-def noted(record: Record, *notes: str) -> Record:
-    """Return the record with more caveats; empty notes and those it has already are dropped."""
-    return replace(record, caveats=tuple(dict.fromkeys((*record.caveats, *filter(None, notes)))))
 
 
 def require(frame: pd.DataFrame, columns: Sequence[str], what: str) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from evalstats import stats
-from evalstats.estimates.cases import SKILL_ARMS, case_table, groups, is_graded, tidy
+from evalstats.estimates.cases import SKILL_ARMS, case_table, groups, tidy
+from evalstats.estimates.sides import Side, matched
 from evalstats.stats.pairs import Pairs
 from evalstats.stats.results import Estimate
 
@@ -30,21 +31,12 @@ class Matched(NamedTuple):
     def of(cls, table: pd.DataFrame, arms: tuple[str, str], clusters: str | None = None) -> Matched:
         """Match the rows of a case table by ``arm`` and case; the first arm is the candidate."""
         table = table[table["arm"].isin(arms)]
-        sides = [table[table["arm"] == arm].set_index("case_id") for arm in arms]
-        usable = [side[side["n_usable"] > 0] for side in sides]
-        shared = usable[0].index.intersection(usable[1].index).sort_values()
-        new, old = (side.loc[shared] for side in usable)
-        trials = np.r_[new["n_usable"].to_numpy(), old["n_usable"].to_numpy()]
-        pairs = Pairs(
-            candidate=new["score"].to_numpy(),
-            baseline=old["score"].to_numpy(),
-            trials=_trials(trials),
-            graded=is_graded(table),
-            clusters=None if clusters is None else new.reset_index()[clusters].to_numpy(),
-            unmatched=table["case_id"].nunique() - len(shared),
+        pairs, at_new, at_old = matched(*(side_of(table, arm, clusters) for arm in arms))
+        new, old = (
+            table[table["arm"] == arm].iloc[at] for arm, at in zip(arms, (at_new, at_old), strict=True)
         )
-        cases = new.assign(trials=new["n_usable"] + old["n_usable"]).reset_index()
-        return cls(pairs, cases, table)
+        trials = new["n_usable"].to_numpy() + old["n_usable"].to_numpy()
+        return cls(pairs, new.assign(trials=trials).reset_index(drop=True), table)
 
     @property
     def n_trials(self) -> int:
@@ -56,11 +48,19 @@ class Matched(NamedTuple):
         return replace(estimate, n_trials=self.n_trials)
 
 
-def _trials(trials: np.ndarray) -> int:
-    """Return the smallest number; 1 only if every case was tried once, since then scores are 0 or 1."""
-    if not trials.size:
-        return 0
-    return int(trials.min()) if trials.min() > 1 else int(min(trials.max(), 2))
+def side_of(table: pd.DataFrame, arm: str, clusters: str | None = None) -> Side:
+    """Return one arm of a case table as a side of a comparison, its rows in their order."""
+    rows = table[table["arm"] == arm]
+    return Side(
+        name=arm,
+        cases=rows["case_id"].tolist(),
+        n_trials=rows["n_trials"].to_numpy(),
+        n_usable=rows["n_usable"].to_numpy(),
+        n_passed=rows["n_passed"].to_numpy(),
+        score_sum=rows["score_sum"].to_numpy(),
+        archetypes=rows["archetype"].tolist() if "archetype" in rows else None,
+        clusters=None if clusters is None else rows[clusters].to_numpy(),
+    )
 
 
 def difference(

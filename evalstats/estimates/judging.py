@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from evalstats.errors import UsageError
-from evalstats.estimates.cases import SKILL_ARMS, Keys, groups, noted, require, tidy
+from evalstats.estimates.cases import SKILL_ARMS, Keys, groups, require, tidy
+from evalstats.estimates.records import noted
 from evalstats.stats.accuracy import Confusion, rogan_gladen
 from evalstats.stats.agreement import fleiss_kappa, flip_rate, krippendorff_alpha
 from evalstats.stats.judge_bias import bias_by_arm

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from evalstats.estimates.cases import SKILL_ARMS, case_table, noted, require, tidy
+from evalstats.estimates.cases import SKILL_ARMS, case_table, require, tidy
 from evalstats.estimates.differences import Matched
+from evalstats.estimates.records import noted
 from evalstats.stats.archetypes import archetype_differences, archetype_lifts, macro_lift
 from evalstats.stats.lifts import lift as lift_of
 from evalstats.stats.lifts import lift_of_medians

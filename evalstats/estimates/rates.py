@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from evalstats import stats
-from evalstats.estimates.cases import case_table, groups, is_graded, noted, tidy
+from evalstats.estimates.cases import case_table, groups, is_graded, tidy
+from evalstats.estimates.records import noted
 from evalstats.stats.results import Estimate, counted, undefined
 
 A_BOUND = "a bound, whatever the trials without a score would have scored: no sampling error"

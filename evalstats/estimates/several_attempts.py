@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from evalstats.estimates.cases import case_table, groups, is_graded, noted, tidy
+from evalstats.estimates.cases import case_table, groups, is_graded, tidy
+from evalstats.estimates.records import noted
 from evalstats.stats.attempts import pass_at_k, pass_hat_k
 
 

@@ -11,7 +11,8 @@ import pytest
 from evalstats import estimates
 from evalstats.contract import Arm, Outcome, Status
 from evalstats.errors import UsageError
-from evalstats.estimates.cases import noted, require, squares_within
+from evalstats.estimates.cases import require, squares_within
+from evalstats.estimates.records import noted
 from evalstats.stats import wilson
 from evalstats.stats.results import Estimate, Test
 from evalstats.trials import Trial
