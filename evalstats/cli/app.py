@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer import TyperException
@@ -37,22 +38,55 @@ class GateVerb(DefaultVerb):
     default_verb = "decide"
 
 
-def build_app() -> typer.Typer:
-    """Return the whole command line. Plain help: rich costs a quarter of a second at every start."""
-    from evalstats.cli import (
-        audit,
-        baselines,
-        database,
-        evidence,
-        gates,
-        imports,
-        locks,
-        quarantine,
-        reports,
-        runs,
-        suites,
-    )
+class RatchetVerb(DefaultVerb):
+    """``ratchet SUITE`` means ``ratchet check SUITE``."""
 
+    default_verb = "check"
+
+
+class Group(NamedTuple):
+    """A verb with verbs of its own: where its app is, what it is for, and verbs that live elsewhere."""
+
+    app: str
+    help: str
+    cls: type[TyperGroup] = TyperGroup
+    more: Mapping[str, str] = {}
+
+
+# Verb -> the function, or the group, as MODULE:NAME under evalstats.cli. In the order of the help.
+VERBS: dict[str, str | Group] = {
+    "suite": Group("suites:app", "Check and describe a suite."),
+    "run": "runs:run",
+    "runs": "runs:list_runs",
+    "compare": "compare:compare",
+    "import": "imports:import_logs",
+    "ingest": "database:ingest",
+    "db": Group("database:app", "Look after the store."),
+    "report": Group("reports:app", "Build, list and check reports.", DefaultVerb),
+    "gate": Group("gates:app", "Judge a report against a policy.", GateVerb),
+    "baseline": Group(
+        "baselines:app",
+        "What runs are held against, and since when.",
+        more={"audit": "audit:audit_baselines"},
+    ),
+    "coverage": "evidence:coverage",
+    "readiness": "evidence:readiness",
+    "headroom": "evidence:headroom",
+    "quarantine": Group("quarantine:app", "Flaky cases and their way back."),
+    "holdout": Group("holdouts:app", "Private suites, and what is told of them."),
+    "lock": Group("locks:app", "Freeze the cases of a quarter."),
+    "monitor": "monitors:monitor",
+    "smoke": "ratchets:smoke",
+    "ratchet": Group("ratchets:app", "May this suite block?", RatchetVerb),
+    "version": "app:version",
+}
+
+
+def build_app(only: str | None = None) -> typer.Typer:
+    """Return the whole command line, or ``only`` one verb of it: what is not asked for is not loaded.
+
+    Plain help: rich costs a quarter of a second at every start.
+    """
     app = typer.Typer(
         name="evalstats",
         help="Is this change real? From eval runs to reports with honest error bars, and gates.",
@@ -63,24 +97,23 @@ def build_app() -> typer.Typer:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group: dict[str, Any] = {"no_args_is_help": True}
-    app.add_typer(suites.app, name="suite", help="Check and describe a suite.", **group)
-    app.command("run")(runs.run)
-    app.command("runs")(runs.list_runs)
-    app.command("import")(imports.import_logs)
-    app.command("ingest")(database.ingest)
-    app.add_typer(database.app, name="db", help="Look after the store.", **group)
-    app.add_typer(reports.app, name="report", cls=DefaultVerb, help="Build, list and check reports.", **group)
-    app.add_typer(gates.app, name="gate", cls=GateVerb, help="Judge a report against a policy.", **group)
-    baselines.app.command("audit")(audit.audit_baselines)
-    app.add_typer(baselines.app, name="baseline", help="What runs are held against, and since when.", **group)
-    app.command("coverage")(evidence.coverage)
-    app.command("readiness")(evidence.readiness)
-    app.command("headroom")(evidence.headroom)
-    app.add_typer(quarantine.app, name="quarantine", help="Flaky cases and their way back.", **group)
-    app.add_typer(locks.app, name="lock", help="Freeze the cases of a quarter.", **group)
-    app.command("version")(version)
+    app.callback()(lambda: None)  # so that a single verb is a verb still
+    for name, found in VERBS.items():
+        if only not in (None, name):
+            continue
+        if isinstance(found, str):
+            app.command(name)(_loaded(found))
+            continue
+        group = _loaded(found.app)
+        for verb, where in found.more.items():
+            group.command(verb)(_loaded(where))
+        app.add_typer(group, name=name, cls=found.cls, help=found.help, no_args_is_help=True)
     return app
+
+
+def _loaded(where: str) -> Any:
+    module, name = where.split(":")
+    return getattr(importlib.import_module(f"evalstats.cli.{module}"), name)
 
 
 def version() -> None:
@@ -92,7 +125,9 @@ def version() -> None:
 
 def invoke(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    command = typer.main.get_command(build_app())
+    # A configuration is checked as a whole, so it takes the whole tree.
+    alone = argv[0] if argv and argv[0] in VERBS and _configuration_file() is None else None
+    command = typer.main.get_command(build_app(alone))
     presets = configuration(command)
     try:
         code = command.main(
