@@ -76,7 +76,7 @@ VERBS: dict[str, str | Group] = {
     "holdout": Group("holdouts:app", "Private suites, and what is told of them."),
     "lock": Group("locks:app", "Freeze the cases of a quarter."),
     "monitor": "monitors:monitor",
-    "smoke": "ratchets:smoke",
+    "smoke": "monitors:smoke",
     "ratchet": Group("ratchets:app", "May this suite block?", RatchetVerb),
     "version": "app:version",
 }
