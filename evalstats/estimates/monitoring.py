@@ -68,8 +68,9 @@ def monitor(
         ``watched`` (an arm, or difference), ``chart`` (shewhart, ewma, cusum); ``n_history``, ``n_new``;
         ``centre``, ``sigma``, ``autocorrelation`` of the history; ``limit`` in sigmas, passed by 5% of
         unchanged series within 28 new runs; ``first_alarm``, ``confirmed_alarm`` (the start of the run, missing
-        if none); ``direction`` of the first alarm (above, below); ``provisional`` (fewer than 8 runs of history); ``degenerate`` (no spread: no claim);
-        ``changed_at`` (the latest dated change, see `change_points`); ``caveats``.
+        if none); ``direction`` of the first alarm (above, below); ``provisional`` (fewer than 8 runs of
+        history); ``degenerate`` (no spread: no claim); ``changed_at`` (the latest dated change, see
+        `change_points`); ``caveats``.
     """
     rows = []
     for watched in _watched(series, arms):
@@ -130,17 +131,15 @@ def trend(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -> pd.Dat
 def _trend(values: np.ndarray) -> Test:
     from scipy.stats import kendalltau
 
-    statistic, p_value, caveats = np.nan, np.nan, ("fewer than 3 runs, or all agree: no trend can be told",)
-    if len(values) >= 3 and not agree(values):
-        found = kendalltau(np.arange(len(values)), values)
-        statistic, p_value, caveats = float(found.statistic), float(found.pvalue), ()
+    known = len(values) >= 3 and not agree(values)
+    tau, p_value = kendalltau(np.arange(len(values)), values) if known else (np.nan, np.nan)
     return Test(
         null="the runs are in no order",
         alternative="two-sided",
-        statistic=statistic,
-        p_value=p_value,
+        statistic=float(tau),
+        p_value=float(p_value),
         method="Mann-Kendall",
-        caveats=caveats,
+        caveats=() if known else ("fewer than 3 runs, or all agree: no trend can be told",),
     )
 
 

@@ -133,3 +133,26 @@ def test_same_rng_same_limits() -> None:
 def test_a_foreign_frame_is_named() -> None:
     with pytest.raises(UsageError, match="series lack group_id, started_at"):
         estimates.change_points(pd.DataFrame({"arm": [], "score": []}))
+
+
+def test_the_side_of_an_alarm(rng) -> None:
+    for centre, side in ((0.35, "below"), (0.65, "above")):
+        scores = [*noisy(rng, 20), *noisy(rng, 10, centre=centre)]
+        found = estimates.monitor(series_of(skill_on=scores), rng=rng, history=20)
+        assert set(found["direction"]) == {side}
+    quiet = estimates.monitor(series_of(skill_on=noisy(rng, 40)), rng=rng, history=28)
+    assert quiet["direction"].isna().all()
+
+
+def test_a_trend_by_counting_orders() -> None:
+    """Of the 5! orders of five values two are monotone, and eight have a tau of at least 0.8 either way."""
+    rising = estimates.trend(series_of(skill_on=[0.1, 0.2, 0.3, 0.4, 0.5])).iloc[0]
+    assert (rising["statistic"], rising["p_value"]) == (pytest.approx(1), pytest.approx(2 / 120))
+    falling = estimates.trend(series_of(skill_on=[0.5, 0.4, 0.3, 0.1, 0.2])).iloc[0]
+    assert (falling["statistic"], falling["p_value"]) == (pytest.approx(-0.8), pytest.approx(10 / 120))
+
+
+@pytest.mark.parametrize("scores", [[0.5], [0.5, 0.6], [0.5] * 6])
+def test_no_trend_can_be_told(scores) -> None:
+    row = estimates.trend(series_of(skill_on=scores)).iloc[0]
+    assert np.isnan(row["p_value"]) and row["caveats"]
