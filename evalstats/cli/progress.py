@@ -30,9 +30,10 @@ class Style(StrEnum):
 class Progress:
     """Counts finished trials and says so; used as a context manager around a run."""
 
-    def __init__(self, total: int, style: Style, *, terminal: bool) -> None:
+    def __init__(self, total: int, style: Style, *, terminal: bool, private: bool = False) -> None:
         self.total = total
         self.style = (Style.RICH if terminal else Style.PLAIN) if style is Style.AUTO else style
+        self.private = private
         self.done: Counter[str] = Counter()
         self._started = self._said = time.monotonic()
         self._bar: Any = None
@@ -71,7 +72,8 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._task)
         elif self.style is Style.JSONL:
-            line = {"key": trial.key, "case": trial.case_id, "arm": trial.arm, "status": trial.status}
+            case = None if self.private else trial.case_id
+            line = {"key": trial.key, "case": case, "arm": trial.arm, "status": trial.status}
             print(json.dumps(line), file=sys.stderr, flush=True)
         elif self.style is Style.PLAIN and time.monotonic() - self._said >= PLAIN_SECONDS:
             self._say()

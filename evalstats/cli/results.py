@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstats.cli.tables import print_table, say
 from evalstats.contract import Arm, Axis, Status
 from evalstats.trials import Trial, timestamp
+
+if TYPE_CHECKING:
+    from evalstats.runner.history import Forecast
 
 Record = dict[str, Any]
 
@@ -72,6 +75,8 @@ def exit_code(records: Sequence[Record]) -> int:
     judged = [record for record in records if record["arm"] not in YARDSTICKS] or list(records)
     if any(record["status"] in (Status.ERROR, Status.SKIPPED) or _is_degraded(record) for record in records):
         return INFRASTRUCTURE
+    if any(record.get("trials", {}).get("unusable", {}).get("skipped") for record in records):
+        return INFRASTRUCTURE
     ended = {status for record in judged for status in (record["status"], *_case_statuses(record))}
     if ended & {Status.FAIL, Status.INCONCLUSIVE}:
         return FAILED
@@ -85,6 +90,25 @@ def _is_degraded(record: Record) -> bool:
 
 def _case_statuses(record: Record) -> list[str]:
     return [case["status"] for case in record["case_results"]]
+
+
+def forecast(expected: Forecast, jobs: int, budget: float | None) -> str:
+    """Return in a line what a plan is expected to take."""
+    if expected.runs == 0 or (expected.seconds is None and expected.cost is None):
+        return f"  time and cost unknown: {expected.reason}"
+    seconds = None if expected.seconds is None else expected.seconds / min(jobs, max(1, expected.trials))
+    time = "unknown time" if seconds is None else f"about {_duration(seconds)}"
+    cost = "unknown cost" if expected.cost is None else f"about {expected.cost:.4g} USD"
+    limit = "" if budget is None else f" (budget {budget:g} USD)"
+    why = f"; {expected.reason}" if expected.reason else ""
+    return f"  {time} at {jobs} jobs, {cost}{limit}, by {expected.runs} earlier run(s){why}"
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in the unit that people would use."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
 
 
 def show(records: Sequence[Record], document: Record, *, cases: bool) -> None:

@@ -6,21 +6,25 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalstats.cli import results
+from evalstats.cli.judge_choices import AfterRun
 from evalstats.cli.options import (
     DEFAULT_DATA,
     DEFAULT_SUITES,
     Data,
     Json,
+    Role,
     StorePath,
     Suites,
+    data_tree,
     print_json,
+    private_store,
     store_path,
     suite_place,
 )
@@ -61,11 +65,32 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Also write the run record (two arms: the scorecard) here.")
     ] = None,
-    role: Annotated[
-        str | None, typer.Option(help="evaluator: the role that may read a private holdout.")
+    role: Role = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="Who answers prompts: mock, claude, codex, openai, inspect ...")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model of the runtime.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="USD", help="Stop, in balance, before more is spent.")
+    ] = None,
+    max_rpm: Annotated[
+        float | None, typer.Option(metavar="N", help="Requests a minute; of an agent, trials a minute.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="Price table, for runtimes that tell no cost [default: the suite's].")
     ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="Name of the run [default: from time and suite].")
+    ] = None,
+    judge_repeats: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Judge each transcript so often, afterwards.")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="Judge afterwards, by this model [default: the suite's].")
+    ] = None,
+    judge_url: Annotated[
+        str | None,
+        typer.Option(envvar="EVALSTATS_JUDGE_URL", help="OpenAI-compatible endpoint of the judge."),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Finish this run instead of starting one.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
@@ -81,6 +106,7 @@ def run(
     Exit code: 0 all passed; 1 a case failed or is undecided, or a threshold was missed; 3 skipped, or trials
     lost to infrastructure or degraded; 130 interrupted. The trials of two arms (--mode both, --context-mode ab,
     --candidate REF) are interleaved; skill-off, context-off or the working tree is the yardstick and may fail.
+    A budget pays for both arms of a trial or for none. --dry-run tells what earlier runs say of time and cost.
 
     Example: evalstats run evals/ab-demo --mode both --out scorecard.json
     """
@@ -95,21 +121,28 @@ def run(
         "run_id": run_id,
         "archetype": archetype,
         "case_ids": tuple(case or ()),
+        "runtime": runtime,
+        "model": model,
+        "budget": budget,
+        "max_rpm": max_rpm,
+        "prices": prices,
     }
-    output = Output(out, as_json, summary)
+    output, after = Output(out, as_json, summary), AfterRun(judge_repeats, judge_model, judge_url)
     _check(names or [], {name for name, value in asked.items() if value not in (None, ())}, resume, output)
     options = runner.Options(role=role, **{name: value for name, value in asked.items() if value is not None})
     plans = _plans(names or [], options, suites=suites, data=data, resume=resume)
     if dry_run:
-        return _show_plans(plans, as_json)
+        return _show_plans(plans, data, jobs, as_json=as_json)
     code = 0
     for plan in plans:
-        finished = _execute(plan, data, jobs, progress)
-        _ingest(store_path(data, store), data)
+        _check_private(plan, data, output, store)
+        after.check(plan)
+        finished, unjudged = after.judged(_execute(plan, data, jobs, progress), plan, _tree(plan, data))
+        _ingest(plan, data, store)
         if finished.stopped_by:
             complain(f"stopped; go on with: evalstats run --resume {plan.group_id}")
             return SIGNALLED + finished.stopped_by
-        code = max(code, _show(finished, output))
+        code = max(code, unjudged, _show(finished, output, private=plan.is_private))
     return code
 
 
@@ -135,6 +168,18 @@ def _check(names: list[str], asked: set[str], resume: str | None, output: Output
         raise UsageError("is a folder; name a file", path=output.out, field="--out")
 
 
+def _check_private(plan: Plan, data: Path, output: Output, store: Path | None) -> None:
+    """Refuse what would take the record of a private suite out of its tree."""
+    from evalstats.journal import private_tree
+
+    if not plan.is_private:
+        return
+    private_store(private_tree(data), store)
+    if output.out or output.as_json:
+        kept = "the record of a private suite stays in its tree; see evalstats holdout publish"
+        raise UsageError(kept, field="--out" if output.out else "--json")
+
+
 def _plans(
     names: list[str], options: Options, *, suites: Path, data: Path, resume: str | None
 ) -> Iterator[Plan]:
@@ -147,16 +192,21 @@ def _plans(
         yield runner.plan(suite.load(suite_place(name, suites)), options)
 
 
-def _show_plans(plans: Iterable[Plan], as_json: bool) -> int:
+def _show_plans(plans: Iterable[Plan], data: Path, jobs: int, *, as_json: bool) -> int:
+    from evalstats.runner import history
+
     for plan in plans:
         runs = [run.run_id for run in plan.runs]
         rows = [(spec.case.id, spec.arm, spec.trial_index, spec.seed) for spec in plan.specs]
         header = ("case", "arm", "trial", "seed")
-        if as_json:
+        expected = history.forecast(plan, data)
+        if as_json and not plan.is_private:
             trials = [dict(zip(header, row, strict=True)) for row in rows]
-            print_json({"suite": plan.suite.id, "runs": runs, "trials": trials})
-        else:
-            say(f"{plan.suite.id}: {len(rows)} trials, {', '.join(runs)}")
+            print_json({"suite": plan.suite.id, "runs": runs, "trials": trials, "forecast": asdict(expected)})
+            continue
+        say(f"{'' if plan.is_private else plan.suite.id + ': '}{len(rows)} trials, {', '.join(runs)}")
+        say(results.forecast(expected, jobs, plan.terms.budget))
+        if not plan.is_private:
             print_table(header, rows)
     return 0
 
@@ -164,12 +214,17 @@ def _show_plans(plans: Iterable[Plan], as_json: bool) -> int:
 def _execute(plan: Plan, data: Path, jobs: int, progress: Style) -> Result:
     from evalstats import runner
 
-    with Progress(len(plan.specs), progress, terminal=sys.stderr.isatty()) as shown:
+    terminal = sys.stderr.isatty()
+    with Progress(len(plan.specs), progress, terminal=terminal, private=plan.is_private) as shown:
         return runner.run(plan, data=data, jobs=jobs, on_event=shown.tell)
 
 
-def _show(finished: Result, output: Output) -> int:
-    """Show what came of a run and return its exit code."""
+def _show(finished: Result, output: Output, *, private: bool) -> int:
+    """Show what came of a run and return its exit code; of a private suite no more than how it ended."""
+    if private:
+        for record in finished.records:
+            say(f"{record['run_id']}: {record['status']}")
+        return results.exit_code(finished.records)
     document = results.written(finished.records, finished.trials, output.out)
     if output.as_json:
         print_json(document)
@@ -178,29 +233,38 @@ def _show(finished: Result, output: Output) -> int:
     return results.exit_code(finished.records)
 
 
-def _ingest(store: Path, data: Path) -> None:
+def _tree(plan: Plan, data: Path) -> Path:
+    from evalstats.journal import private_tree
+
+    return private_tree(data) if plan.is_private else data
+
+
+def _ingest(plan: Plan, data: Path, store: Path | None) -> None:
     """Load the journals; a locked store, or a bad journal of another run, is no failure of this run."""
     from evalstats import store as warehouse
 
+    tree = _tree(plan, data)
     try:
-        warehouse.ingest(store, data / "runs")
+        warehouse.ingest(store_path(tree, store), tree / "runs", private=plan.is_private)
     except (StoreError, JournalError) as error:
         complain(f"not ingested: {error}; run `evalstats ingest` later")
 
 
 def list_runs(
     suite: Annotated[str | None, typer.Option("--suite", help="Only the runs of this suite.")] = None,
+    role: Role = None,
     data: Data = DEFAULT_DATA,
     store: StorePath = None,
     as_json: Json = False,
 ) -> None:
-    """List the runs in the store, oldest first.
+    """List the runs in the store, oldest first; for an evaluator those of private suites.
 
     Example: evalstats runs --suite solver
     """
     from evalstats import store as warehouse
 
-    with warehouse.open(store_path(data, store), read_only=True) as opened:
+    path, private = store_path(data_tree(data, role), store), role is not None
+    with warehouse.open(path, read_only=True, private=private) as opened:
         frame = opened.runs(suite)
     if as_json:
         print_json(json.loads(frame.to_json(orient="records", date_format="iso")))

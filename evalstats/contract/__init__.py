@@ -8,6 +8,7 @@ Documents are read once, at the door: :func:`read_json` refuses what JSON does n
 each with its JSON pointer and line, never with the offending value (it may be private).
 """
 
+from evalstats.contract.discretion import discreet, discreet_pointer, is_private, may_be_private
 from evalstats.contract.documents import (
     canonical,
     canonical_digest,
@@ -30,6 +31,7 @@ from evalstats.contract.json_text import (
 )
 from evalstats.contract.words import (
     IDENTITY,
+    SUPPRESSION,
     Arm,
     Axis,
     CaseKind,
@@ -50,6 +52,7 @@ __all__ = [
     "IDENTITY",
     "MAX_DEPTH",
     "MAX_INTEGER",
+    "SUPPRESSION",
     "Arm",
     "Axis",
     "CaseKind",
@@ -67,6 +70,10 @@ __all__ = [
     "canonical",
     "canonical_digest",
     "digest",
+    "discreet",
+    "discreet_pointer",
+    "is_private",
+    "may_be_private",
     "packaged",
     "parse_bytes",
     "parse_json",

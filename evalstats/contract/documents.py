@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from evalstats.contract import discretion
 from evalstats.contract.json_text import escape, with_lines
 from evalstats.errors import DocumentError, Problem
 
@@ -40,7 +41,9 @@ def problems(document: Any, schema_id: str) -> list[Problem]:
     found = []
     for error in _validator(schema_id).iter_errors(document):
         path = "".join(f"/{escape(part)}" for part in error.instance_path)
-        found.append(Problem(path, error.message))
+        found.append(Problem(path, error.message, rule=discretion.rule(error.kind.name, error.message)))
+    if discretion.is_private(document, schema_id):
+        found = discretion.discreet(found)
     return sorted(found, key=lambda problem: (problem.pointer, problem.message))
 
 

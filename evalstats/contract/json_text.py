@@ -6,9 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evalstats.contract.discretion import may_be_private
 from evalstats.errors import DocumentError, Problem
 
 MAX_DEPTH = 200
@@ -20,7 +22,7 @@ def with_lines(found: list[Problem], text: str | None) -> list[Problem]:
     if text is None:
         return found
     lines = pointer_lines(text)
-    return [Problem(p.pointer, p.message, _nearest_line(lines, p.pointer)) for p in found]
+    return [replace(p, line=_nearest_line(lines, p.pointer)) for p in found]
 
 
 def _nearest_line(lines: dict[str, int], pointer: str) -> int:
@@ -73,7 +75,8 @@ def parse_json(text: str, path: Path | str | None = None) -> Any:
     except RecursionError:
         raise DocumentError(path, [Problem("", f"is nested deeper than {MAX_DEPTH}")]) from None
     except _Refused as error:
-        raise DocumentError(path, [Problem("", str(error), _line_of(text, error.token))]) from None
+        said = error.rule if may_be_private(text.encode("utf-8", "replace")) else str(error)
+        raise DocumentError(path, [Problem("", said, _line_of(text, error.token))]) from None
     if _depth(document) > MAX_DEPTH:
         raise DocumentError(path, [Problem("", f"is nested deeper than {MAX_DEPTH}")])
     if _MAYBE_HALF.search(text) and not _is_text(document):
@@ -82,18 +85,23 @@ def parse_json(text: str, path: Path | str | None = None) -> Any:
 
 
 class _Refused(ValueError):
-    """A fault met while parsing; ``token`` is where it stands: a number or constant, or a repeated key."""
+    """A fault met while parsing; ``token`` is where it stands: a number or constant, or a repeated key.
 
-    def __init__(self, message: str, token: str) -> None:
+    ``rule`` is the message without the key.
+    """
+
+    def __init__(self, message: str, token: str, rule: str | None = None) -> None:
         super().__init__(message)
         self.token = token
+        self.rule = rule or message
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise _Refused(f"key {key!r} stands twice in one object; keep one", f"/{escape(key)}")
+            rule = "stands twice in one object; keep one"
+            raise _Refused(f"key {key!r} {rule}", f"/{escape(key)}", f"a key {rule}")
         result[key] = value
     return result
 

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 # What must be the same for two runs to be looks at one subject; the ``identity`` of schemas/report.v1.json.
 IDENTITY = ("suite_scoring", "model", "judge_model", "judge_rubric_sha256", "registry_version", "cli_version")
+# What a live runtime is told in the skill-off arm, word for word; records carry its digest.
+SUPPRESSION = "Constraint: Do NOT load additional skills or plugins. Work only with base agent capabilities."
 
 
 class Visibility(StrEnum):

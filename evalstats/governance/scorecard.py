@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from evalstats import contract
-from evalstats.contract import Axis, Status, Verdict
+from evalstats.contract import SUPPRESSION, Axis, Status, Verdict
 from evalstats.errors import UsageError
 
 Document = dict[str, Any]
-
-SUPPRESSION = "Constraint: Do NOT load additional skills or plugins. Work only with base agent capabilities."
 
 
 class _Names(NamedTuple):

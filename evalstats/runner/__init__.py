@@ -7,14 +7,23 @@ Upwards, each file uses only those above it::
     terraform, evidence   what an answer says; what a trial left behind
     expectations          expectation x evidence -> met, not met, undecided
     commands, contexts    the command line of a case; the context root of an arm
+    sweeping, process     nothing outlives its trial; one command run to its end
+    prices, completions   what tokens cost; what is asked of an endpoint and what its failures mean
+    endpoint              asking an OpenAI-compatible endpoint, also for judges
+    runtimes/             what carries cases out: shell, mock, claude, codex, openai, inspect, those of others
+    prompts, casting      the text that is asked; which runtime carries which case, and why none does
     checks                what is wrong with a plan before it runs
+    clock                 the day of a run, if it is set by hand
+    terms, specs          on what terms live cases run; the trials of a plan and their order
     planning              Options -> Plan: axis, runs, trials, seeds, order
     grounds               where the trials of each arm stand: working tree or checkout, context or none
     environment           what a trial sees of the world
-    sweeping, process     nothing outlives its trial; one command run to its end
-    attempt               one trial, from its plan to its record
+    account, budget       what only a runtime can tell of a trial; reserve, then settle, in pairs
+    workplace             what all trials of a plan share, and the room that each has to itself
+    verdicts, attempt     from an answer to how the trial ended; one trial, from its plan to its record
     events                what a run tells its caller
-    records, manifests    the run record; the run folder, and how to come back to it
+    records, manifests    the run record; the run folder
+    resuming, history     how to come back to a run; what earlier ones say of time and cost
     execute               all trials of a plan, signals, the journal
 
 ``check`` says what would keep a suite from running, ``plan`` what a run of it will do, ``run`` does it,
@@ -25,8 +34,9 @@ store nor statistics.
 from evalstats.runner import events
 from evalstats.runner.checks import check
 from evalstats.runner.execute import Result, run
-from evalstats.runner.manifests import resume_plan
-from evalstats.runner.planning import Options, Plan, PlannedRun, TrialSpec, plan
+from evalstats.runner.planning import Options, Plan, plan
+from evalstats.runner.resuming import resume_plan
+from evalstats.runner.specs import PlannedRun, TrialSpec
 
 __all__ = [
     "Options",

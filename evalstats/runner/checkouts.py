@@ -5,8 +5,10 @@ What is checked out is what is committed: no submodules, and nothing that git ig
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,17 @@ class Candidate:
 
     ref: str
     sha: str
+
+
+@contextlib.contextmanager
+def discreet(private: bool) -> Iterator[None]:
+    """Raise UsageErrors as they are or, where the repository is private, without what git says of it."""
+    try:
+        yield
+    except UsageError:
+        if private:
+            raise UsageError("git cannot give the files of this ref", field=OPTION) from None
+        raise
 
 
 def resolve(root: Path, ref: str) -> Candidate:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from evalstats import contract
 from evalstats import suite as suites
 from evalstats.contract import Arm
 from evalstats.contract import ExpectationType as Type
-from evalstats.errors import Problem, SuiteError
-from evalstats.runner import commands, contexts, evidence, expectations
+from evalstats.errors import Problem
+from evalstats.runner import casting, commands, contexts, evidence, expectations
 from evalstats.suite import Case, Expectation, Suite, is_inside_path
 
 ALWAYS_THERE = (Arm.SKILL_ON, Arm.SKILL_OFF)
@@ -41,10 +41,16 @@ _NEEDS_TEXT = {
 }
 
 
-def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm] | None = None) -> None:
+def check(
+    suite: Suite,
+    cases: Sequence[Case] | None = None,
+    arms: Sequence[Arm] | None = None,
+    runtime: str | None = None,
+) -> None:
     """Raise one SuiteError with every problem of the fixtures, cases and arms that are about to run.
 
-    Without ``cases`` and ``arms``, those of the whole suite are checked.
+    Without ``cases`` and ``arms``, those of the whole suite are checked. ``runtime`` is the one that was chosen for
+    the prompts.
     """
     if arms is None:
         arms = tuple(dict.fromkeys((*ALWAYS_THERE, *map(Arm, suite.document.get("arms", {})))))
@@ -53,16 +59,16 @@ def check(suite: Suite, cases: Sequence[Case] | None = None, arms: Sequence[Arm]
     for index, case in enumerate(suite.cases):
         if case.id in wanted:
             found += _runtime(suite, case, index)
-            found += _inputs(suite, case, index, arms)
+            found += _inputs(suite, case, index, arms, runtime)
             found += _expectations(case, index)
     if found:
-        raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
+        raise suites.faulty(suite, found)
 
 
 def _arm_files(suite: Suite, arm: Arm) -> list[Problem]:
     names = commands.arm_section(suite, arm).get("files", [])
     found = [
-        Problem(f"/arms/{arm}/files/{index}", fault)
+        Problem(f"/arms/{arm}/files/{index}", fault, rule=fault)
         for index, name in enumerate(names)
         if (fault := _file_fault(suite, name))
     ]
@@ -82,23 +88,40 @@ def _runtime(suite: Suite, case: Case, index: int) -> Iterator[Problem]:
     allowed = suite.document.get("allowed_runtimes")
     if allowed is not None and case.runtime not in (None, *allowed):
         what = f"the runtime {case.runtime} is not among the suite's allowed_runtimes"
-        yield Problem(f"/cases/{index}/runtime", f"case {case.id!r}: {what}")
+        yield Problem(f"/cases/{index}/runtime", f"case {case.id!r}: {what}", rule=what)
 
 
-def _inputs(suite: Suite, case: Case, index: int, arms: Sequence[Arm]) -> list[Problem]:
+def _inputs(suite: Suite, case: Case, index: int, arms: Sequence[Arm], runtime: str | None) -> list[Problem]:
     found = {
         (name, what): None
         for arm in arms
-        for name, what in commands.input_problems(commands.inputs(suite, case, arm))
+        for given in [commands.inputs(suite, case, arm)]
+        for name, what in (
+            *commands.input_problems(given),
+            *_workspace(suite, given),
+            *casting.faults(case, given, runtime),
+        )
     }
-    return [Problem(f"/cases/{index}/inputs/{name}", f"case {case.id!r}: {what}") for name, what in found]
+    return [
+        Problem(f"/cases/{index}/inputs/{name}", f"case {case.id!r}: {what}", rule=what)
+        for name, what in found
+    ]
+
+
+def _workspace(suite: Suite, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    name = given.get("workspace")
+    if isinstance(name, str) and "\0" not in name:
+        place = Path(os.path.realpath(suite.folder / name))
+        if not (place.is_dir() and place.is_relative_to(suite.root)):
+            yield "workspace", "is no folder inside the repository"
 
 
 def _expectations(case: Case, index: int) -> Iterator[Problem]:
     for number, expectation in enumerate(case.expectations):
         for field, what in _faults(expectation):
             pointer = f"/cases/{index}/expectations/{number}/{field}"
-            yield Problem(pointer, f"case {case.id!r}, {expectation.type} expectation {number}: {what}")
+            place = f"case {case.id!r}, {expectation.type} expectation {number}"
+            yield Problem(pointer, f"{place}: {what}", rule=what)
 
 
 def _faults(expectation: Expectation) -> Iterator[tuple[str, str]]:

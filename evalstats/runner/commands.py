@@ -6,14 +6,13 @@ with ``args``; beside them ``cwd`` (relative to the suite's folder), ``stdin`` a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstats.contract import Arm, CaseKind
+from evalstats.contract import Arm
 from evalstats.suite import Case, Suite
 
 SHELL = "/bin/sh"
-LOCAL_RUNTIMES = (None, "static", "shell")
 
 
 def arm_section(suite: Suite, arm: Arm) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def inputs(suite: Suite, case: Case, arm: Arm) -> dict[str, Any]:
     return {**case.inputs, **arm_section(suite, arm).get("inputs", {})}
 
 
-def argv(given: dict[str, Any]) -> tuple[str, ...] | None:
+def argv(given: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the command line, or None when the inputs hold no command."""
     if "shell" in given:
         return SHELL, "-c", given["shell"]
@@ -38,18 +37,9 @@ def argv(given: dict[str, Any]) -> tuple[str, ...] | None:
     return None
 
 
-def why_skipped(case: Case, given: dict[str, Any]) -> str | None:
-    """Return why a case cannot be run here, or None when it can."""
-    if case.runtime not in LOCAL_RUNTIMES:
-        return f"the runtime {case.runtime} is not available"
-    if case.kind is CaseKind.RUNTIME_PROMPT and argv(given) is None:
-        return "a prompt needs a live runtime, and none is available"
-    return None
-
-
 def input_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (input, what is wrong with it) for inputs that no command can be made of."""
-    for name in ("shell", "command", "cwd", "stdin"):
+    for name in ("shell", "command", "cwd", "stdin", "workspace", "prompt_prefix", "prompt_end"):
         if name in given and not isinstance(given[name], str):
             yield name, "is not a text"
     for name in ("argv", "args"):
@@ -69,7 +59,7 @@ def _env_problems(env: Any) -> Iterator[tuple[str, str]]:
 
 
 def _nul_problems(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in ("shell", "argv", "command", "args", "cwd", "env", "stdin"):
+    for name in ("shell", "argv", "command", "args", "cwd", "env", "stdin", "workspace"):
         if name in given and _holds_nul(given[name]):
             yield name, "holds a NUL character"
 

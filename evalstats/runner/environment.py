@@ -16,14 +16,14 @@ from evalstats.redact import credential_names
 from evalstats.runner import commands, contexts
 from evalstats.runner.folders import HOME, place
 from evalstats.runner.grounds import Ground
-from evalstats.runner.planning import Plan, TrialSpec
+from evalstats.runner.planning import Plan
+from evalstats.runner.specs import TrialSpec
+from evalstats.runner.sweeping import RUN_MARK, TRIAL_MARK
 from evalstats.suite import Suite
 
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE")
 ALWAYS_SCRUBBED = ("AGENTOPS_RPI_RUNTIME",)
 HOOKS_DISABLED = "AGENTOPS_HOOKS_DISABLED"
-RUN_MARK = "EVALSTATS_RUN"
-TRIAL_MARK = "EVALSTATS_TRIAL"
 
 _PRIVATE = {
     b"HOME": b"/home",
@@ -81,6 +81,11 @@ class Environment:
         """Return whether a trial runs without hooks: its arm has it so, or its case asks for it."""
         asked = self.own(spec).get(HOOKS_DISABLED, "0") not in ("", "0")
         return asked or hooks_disabled(self.plan.suite, spec.arm)
+
+    def lent(self, names: Iterable[str], outside: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that a runtime declares and the suite does not scrub, as far as they are set."""
+        prefixes = scrubbed_prefixes(self.plan.suite)
+        return {name: outside[name] for name in names if outside.get(name) and not name.startswith(prefixes)}
 
     def variables(self, spec: TrialSpec, scratch: str) -> dict[bytes, bytes]:
         """Return the whole environment of one trial, whose own folder is ``scratch``."""

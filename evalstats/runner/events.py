@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evalstats.contract import Isolation
-from evalstats.runner.planning import Plan, TrialSpec
+from evalstats.runner.planning import Plan
+from evalstats.runner.specs import TrialSpec
 from evalstats.trials import Trial
 
 

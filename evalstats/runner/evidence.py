@@ -24,10 +24,16 @@ class Absent(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The traces of one trial. ``exit_code`` is None when no command ran; ``folder`` is where it runs."""
+    """The traces of one trial; ``folder`` is where it ran.
+
+    Without ``has_output`` nothing ran; ``exit_code`` is None also where a runtime answers without a command.
+    ``is_own_folder`` says that the folder is the trial's alone: then it, and not the repository, is stayed in.
+    """
 
     suite: Suite
     folder: str
+    is_own_folder: bool = False
+    has_output: bool = True
     exit_code: int | None = None
     stdout: str = ""
     stderr: str = ""
@@ -75,9 +81,10 @@ class Evidence:
         to stay in. Raises Absent.
         """
         path = os.path.realpath(os.path.join(self.folder, target))
-        root = str(self.suite.root)
-        if self._has_root_above and path != root and not path.startswith(root.rstrip("/") + "/"):
-            raise Absent(f"file {short(target)} lies outside the repository")
+        own = self.is_own_folder
+        root = os.path.realpath(self.folder) if own else str(self.suite.root)
+        if (own or self._has_root_above) and path != root and not path.startswith(root.rstrip("/") + "/"):
+            raise Absent(f"file {short(target)} lies outside the {'workspace' if own else 'repository'}")
         return path
 
     @cached_property

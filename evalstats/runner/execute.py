@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evalstats import journal
+from evalstats.contract import Outcome
 from evalstats.errors import UsageError
-from evalstats.journal import Journal, encode, write_synced
-from evalstats.runner import grounds, limits, manifests, records
-from evalstats.runner.attempt import SCRATCH, Workplace, run_trial
+from evalstats.journal import Journal, encode, owners_only, write_synced
+from evalstats.runner import clock, grounds, limits, manifests, records
+from evalstats.runner.attempt import run_trial, skipped_trial
+from evalstats.runner.budget import Budget
 from evalstats.runner.events import (
     Draining,
     FewerJobs,
@@ -31,7 +34,9 @@ from evalstats.runner.events import (
 )
 from evalstats.runner.folders import remove_tree
 from evalstats.runner.planning import Plan
+from evalstats.runner.specs import TrialSpec
 from evalstats.runner.sweeping import Sweeper, kill_orphans
+from evalstats.runner.workplace import SCRATCH, Workplace
 from evalstats.trials import Trial
 
 # The first SIGINT drains; every further one, and any other of these, kills.
@@ -56,7 +61,7 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     plan : Plan
         From :func:`plan`, or from :func:`resume_plan` to go on with a run that was stopped.
     data : Path
-        Folder that holds ``runs`` and ``artifacts``.
+        Folder that holds ``runs`` and ``artifacts``; a private suite runs in the private tree of it.
     jobs : int
         How many trials may be in flight at once; fewer where the limit of open files asks for it.
     on_event : callable
@@ -73,10 +78,11 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
-    data = data.absolute()
+    data = _tree_of(plan, data).absolute()
+    clock.keep_apart(data, plan.as_of)
     with contextlib.ExitStack() as stack:
+        umask = stack.enter_context(owners_only(plan.is_private))
         stack.enter_context(manifests.claimed(plan, data))
-        umask = stack.enter_context(_owners_only(plan))
         sweeper = stack.enter_context(Sweeper())
         orphans = _clear(plan, data)
         arms = stack.enter_context(grounds.prepared(plan, data / "runs"))
@@ -88,20 +94,16 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
         crew = _Crew(Workplace.of(plan, data, arms, sweeper, os.environ, umask), on_event)
         with _journals(plan, data) as journals, _collecting_rarely():
             asyncio.run(crew.work(journals, fitting))
-        return Result(_records(plan, data, written, crew.trials), tuple(crew.trials), crew.stopped_by)
+        return Result(_records(crew, written), tuple(crew.trials), crew.stopped_by)
 
 
-@contextlib.contextmanager
-def _owners_only(plan: Plan) -> Iterator[int]:
-    """Keep from others what a private run writes; yield the umask for its trials, which is not to change."""
-    if not plan.is_private:
-        yield -1
-        return
-    before = os.umask(0o077)
-    try:
-        yield before
-    finally:
-        os.umask(before)
+def _tree_of(plan: Plan, data: Path) -> Path:
+    """Return the data folder of a plan: a private suite has the private tree to itself. Raises UsageError."""
+    if plan.is_private:
+        return journal.make_private(journal.private_tree(data))
+    if journal.is_private_tree(data):
+        raise UsageError("holds private suites alone; a public one runs in another folder", path=data)
+    return data
 
 
 @contextlib.contextmanager
@@ -138,15 +140,14 @@ def _journals(plan: Plan, data: Path) -> Iterator[dict[str, Journal]]:
         remove_tree(str(manifests.run_folder(data, run.run_id) / SCRATCH))
 
 
-def _records(
-    plan: Plan, data: Path, written: dict[str, dict[str, Any]], trials: list[Trial]
-) -> tuple[dict[str, Any], ...]:
-    kept = []
+def _records(crew: _Crew, written: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    kept, plan = [], crew.place.plan
     for run in plan.runs:
-        own = [trial for trial in trials if trial.run_id == run.run_id]
+        own = [trial for trial in crew.trials if trial.run_id == run.run_id]
         if len(own) == plan.planned_per_run:
-            record = records.run_record(plan, run, written[run.run_id], own)
-            write_synced(manifests.run_folder(data, run.run_id) / "record.json", encode(record))
+            record = records.run_record(plan, run, written[run.run_id], own, crew.place.artifacts)
+            folder = manifests.run_folder(crew.place.data, run.run_id)
+            write_synced(folder / "record.json", encode(record))
             kept.append(record)
     return tuple(kept)
 
@@ -164,6 +165,7 @@ class _Crew:
         self._running = 0
         self._killed = False
         self._workers: list[asyncio.Task[None]] = []
+        self._budget = place.budget()
 
     async def work(self, journals: dict[str, Journal], jobs: int) -> None:
         """Run all trials, or those until a signal or an error; raise the first error."""
@@ -171,6 +173,7 @@ class _Crew:
             count = min(jobs, len(self.place.plan.specs))
             self._workers = [asyncio.create_task(self._worker(journals)) for _ in range(count)]
             ended = await asyncio.gather(*self._workers, return_exceptions=True)
+            await self.place.casting.close()
         for error in ended:
             if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
                 raise error
@@ -178,16 +181,36 @@ class _Crew:
     async def _worker(self, journals: dict[str, Journal]) -> None:
         try:
             while self.stopped_by is None and (spec := next(self._waiting, None)) is not None:
-                self._on_event(TrialStarted(spec))
-                self._running += 1
-                trial = await run_trial(spec, self.place)
-                self._running -= 1
+                if self._budget is None:
+                    trial = await self._run(spec)
+                elif (paid := await self._run_within(self._budget, spec)) is None:
+                    break
+                else:
+                    trial = paid
                 journals[spec.run_id].append(trial)
                 self.trials.append(trial)
                 self._on_event(TrialFinished(trial, len(self.trials), self._planned))
         except BaseException:
             self._kill()
             raise
+
+    async def _run(self, spec: TrialSpec) -> Trial:
+        self._on_event(TrialStarted(spec))
+        self._running += 1
+        trial = await run_trial(spec, self.place)
+        self._running -= 1
+        return trial
+
+    async def _run_within(self, budget: Budget, spec: TrialSpec) -> Trial | None:
+        """Run a trial if it can be paid for, else skip it; None where the run was stopped while it waited."""
+        if not await budget.admit(spec):
+            return skipped_trial(spec, self.place, str(budget.reason))
+        if self.stopped_by is not None:
+            return None
+        trial = await self._run(spec)
+        is_free = trial.outcome in (Outcome.SKIPPED, Outcome.INFRASTRUCTURE)
+        await budget.settle(spec, self.place.paid(trial), is_free=is_free)
+        return trial
 
     def _kill(self) -> None:
         """Cancel all workers, once: a worker that is killing its processes must not be disturbed."""

@@ -30,16 +30,15 @@ def check_case(case: Case, evidence: Evidence) -> tuple[ExpectationResult, ...]:
 
 def check(expectation: Expectation, evidence: Evidence, index: int = 0) -> ExpectationResult:
     """Return what came of one expectation, the ``index``-th of its case."""
-    if evidence.exit_code is None and _needs_command(expectation):
-        passed, detail = None, f"{expectation.type} is undecided: no command ran"
-    else:
-        passed, detail = _find(expectation, evidence)
+    passed, detail = _find(expectation, evidence)
     return ExpectationResult(
         index=index, type=expectation.type, required=expectation.required, passed=passed, detail=detail
     )
 
 
 def _find(expectation: Expectation, evidence: Evidence) -> Finding:
+    if not evidence.has_output and _needs_command(expectation):
+        return None, f"{expectation.type} is undecided: no command ran"
     try:
         return _CHECKS[expectation.type](expectation, evidence)
     except Absent as absent:
@@ -94,6 +93,8 @@ def _threshold(expectation: Expectation) -> float:
 def _exit_code(expectation: Expectation, evidence: Evidence) -> Finding:
     """Is the exit code ``value`` (0 unless given)? A command killed by signal N has exit code -N."""
     wanted = 0 if expectation.value is None else expectation.value
+    if evidence.exit_code is None:
+        return None, "exit_code is undecided: the runtime has none"
     if evidence.exit_code == wanted:
         return True, f"exit_code matched {wanted}"
     return False, f"exit_code was {evidence.exit_code}, expected {wanted}"

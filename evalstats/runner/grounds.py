@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalstats.contract import Arm, Axis
-from evalstats.errors import Problem, SuiteError, UsageError
+from evalstats.errors import SuiteError, UsageError
 from evalstats.runner import checkouts, checks, commands, contexts
 from evalstats.runner.checkouts import Candidate
 from evalstats.runner.contexts import ContextRoot
@@ -57,7 +57,8 @@ def _ground(plan: Plan, arm: Arm, run: Path) -> Ground:
 def _candidate(plan: Plan, candidate: Candidate, folder: Path) -> Suite:
     """Return the suite, its questions as they are here, its files as the commit has them."""
     suite = plan.suite
-    root = checkouts.check_out(suite.root, candidate, folder).resolve()
+    with checkouts.discreet(suite.is_private):
+        root = checkouts.check_out(suite.root, candidate, folder).resolve()
     path = root / suite.path.resolve().relative_to(suite.root)
     if not path.parent.is_dir():
         missing = f"{candidate.ref} ({candidate.sha[:12]}) has no folder of this suite"
@@ -66,6 +67,6 @@ def _candidate(plan: Plan, candidate: Candidate, folder: Path) -> Suite:
     try:
         checks.check(there, plan.cases, (Arm.CANDIDATE,))
     except SuiteError as error:
-        problems = [Problem(p.pointer, f"in {candidate.ref}: {p.message}", p.line) for p in error.problems]
+        problems = [replace(p, message=f"in {candidate.ref}: {p.message}") for p in error.problems]
         raise SuiteError(suite.path, problems) from None
     return there

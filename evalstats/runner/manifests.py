@@ -14,7 +14,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,10 @@ from evalstats import contract, journal
 from evalstats import suite as suites
 from evalstats.contract import Arm, Axis
 from evalstats.errors import JournalError, UsageError
-from evalstats.runner import commands, contexts, environment, records
-from evalstats.runner.checkouts import Candidate
-from evalstats.runner.planning import Plan, PlannedRun, assemble, check_role
+from evalstats.runner import casting, clock, commands, contexts, environment, records
+from evalstats.runner.planning import Plan
+from evalstats.runner.specs import PlannedRun
 from evalstats.suite import Suite
-from evalstats.trials import timestamp
 
 MANIFEST = "manifest.json"
 DISTRIBUTION = "evalstats-notebooks"
@@ -43,19 +42,17 @@ def claimed(plan: Plan, data: Path) -> Iterator[None]:
     with contextlib.ExitStack() as locks:
         for run in plan.runs:
             folder = run_folder(data, run.run_id)
-            _make(folder, private=plan.is_private)
+            _make(folder)
             locks.callback(os.close, _locked(folder, plan))
             if not plan.resumed:
                 _reclaim(folder, plan)
         yield
 
 
-def _make(folder: Path, *, private: bool) -> None:
+def _make(folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o755, exist_ok=True)
-        if private:
-            folder.chmod(0o700)
     except OSError as error:
         raise JournalError(f"cannot be made: {error.strerror}", path=folder) from None
 
@@ -123,7 +120,7 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
         "arm_settings": _arm_settings(plan, run),
         "context": contexts.described(suite, run.arm) if plan.axis is Axis.CONTEXT else None,
         "candidate": None if plan.candidate is None else asdict(plan.candidate),
-        "runtime": records.runtime(plan),
+        "runtime": records.runtime(plan, run.arm),
         "environment": {
             "inherited": list(environment.INHERITED),
             "scrubbed_env_prefixes": list(environment.scrubbed_prefixes(suite)),
@@ -136,10 +133,11 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
         },
         "cli_version": _version(),
         "registry_version": suite.document.get("metadata", {}).get("registry_version"),
-        "model": None,
+        "terms": asdict(plan.terms),
+        "model": casting.model(plan, run.arm),
         "judge_model": None,
-        "is_mock": False,
-        "created_at": timestamp(),
+        "is_mock": casting.is_mock(plan),
+        **clock.stamps(plan.as_of),
     }
 
 
@@ -212,75 +210,9 @@ def _version() -> str | None:
         return None
 
 
-# --- resuming ------------------------------------------------------------------------------------
-
-
-def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
-    """Return the plan of a run that was stopped: the same plan, less the trials that are in its journals.
-
-    ``run_id`` is the id of the group or of one of its arms; a private holdout asks for its ``role`` again.
-
-    Raises
-    ------
-    UsageError
-        There is no such run, the suite's cases or scoring have changed since, or the role is missing.
-    JournalError
-        The manifest of the run cannot be read, or lacks what a resumed run needs.
-    """
-    manifest = _manifest_of(data, run_id)
-    suite = _suite_of(manifest, data)
-    check_role(suite, role)
-    if suites.hashes(suite)["scoring"] != manifest["suite"]["hashes"]["scoring"]:
-        changed = f"its cases, scoring or fixtures changed since run {run_id} began; start a new run"
-        raise UsageError(changed, path=suite.path)
-    plan = assemble(
-        suite,
-        mode=manifest["mode"],
-        group_id=manifest["group_id"],
-        cases=suites.select(suite, case_ids=manifest["cases"]),
-        trials_per_case=manifest["trials_per_case"],
-        seed=manifest["seed"],
-    )
-    candidate = manifest.get("candidate")
-    if candidate is not None:
-        plan = replace(plan, candidate=Candidate(**candidate))
-    return _less_recorded(plan, data)
-
-
 def read(folder: Path) -> dict[str, Any]:
     """Return the manifest of a run. Raises JournalError naming file and field of what is not as it should be."""
     manifest, path = journal.read_manifest(folder), folder / MANIFEST
     for problem in contract.problems(manifest, "manifest.v1"):
         raise JournalError(problem.message, path=path, field=problem.pointer or None)
     return manifest
-
-
-def _suite_of(manifest: dict[str, Any], data: Path) -> Suite:
-    """Load the suite from where it lies, seen from the data folder; failing that, from where it lay."""
-    places, start = manifest["places"], data.resolve()
-    moved_with = {name: start / places[name] for name in ("suite", "root")}
-    stayed = {name: Path(place) for name, place in places.get("absolute", moved_with).items()}
-    found = stayed if stayed["suite"].is_file() and not moved_with["suite"].is_file() else moved_with
-    return suites.load(found["suite"], root=found["root"])
-
-
-def _manifest_of(data: Path, run_id: str) -> dict[str, Any]:
-    folder = run_folder(data, run_id)
-    if (folder / MANIFEST).exists():
-        return read(folder)
-    for path in sorted((data / "runs").glob(f"*/{MANIFEST}")):
-        if path.parent.name.startswith(f"{run_id}-"):
-            manifest = read(path.parent)
-            if manifest["group_id"] == run_id:
-                return manifest
-    if folder.is_dir():
-        way_out = "it ended before its first trial; start it again under the same --run-id"
-        raise JournalError(f"run {run_id} has no manifest: {way_out}", path=folder)
-    raise UsageError(f"there is no run {run_id} to resume", path=data / "runs", field="--resume")
-
-
-def _less_recorded(plan: Plan, data: Path) -> Plan:
-    recorded = [t for run in plan.runs for t in journal.read_trials(run_folder(data, run.run_id))]
-    done = {trial.key for trial in recorded}
-    missing = tuple(spec for spec in plan.specs if spec.key not in done)
-    return replace(plan, specs=missing, recorded=tuple(recorded), resumed=True)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from evalstats import suite as suites
 from evalstats import trials
-from evalstats.contract import MAX_INTEGER, Arm, Axis, Visibility
+from evalstats.contract import MAX_INTEGER, Arm, Axis
 from evalstats.errors import UsageError
-from evalstats.runner import checkouts, checks
+from evalstats.runner import checkouts, checks, clock
 from evalstats.runner.checkouts import Candidate
+from evalstats.runner.specs import INTERLEAVED, PlannedRun, TrialSpec, ordered
+from evalstats.runner.terms import NO_TERMS, Terms, agree
 from evalstats.suite import Case, Suite
 from evalstats.trials import Trial
 
@@ -37,6 +40,7 @@ CONTEXT_MODES = ("--context-mode", ("context-on", "context-off", "ab"))
 ALIASES = {"with-skill": "skill-on", "baseline": "skill-off"}
 NO_ALIASES: Mapping[str, str] = {}
 EVALUATOR = "evaluator"  # the role that may read private holdouts
+UNNAMED = "holdout"  # in a run id, which everybody may see, for the name of a private suite
 MAX_TRIALS = 100_000
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,187}")  # 200, less the suffix of an arm
 
@@ -46,6 +50,8 @@ class Options:
     """What a caller may say about a run; None means the default of the suite or of the run id.
 
     ``mode`` (default: skill-on), ``context_mode`` and ``candidate``, a git ref, are three axes: at most one.
+    ``runtime`` carries out what has a prompt. ``budget`` is in US dollars, ``max_rpm`` in requests (or trials, of a
+    runtime that makes its own) a minute, ``prices`` a file. ``as_of`` sets the date of the run by hand.
     """
 
     mode: str | None = None
@@ -57,26 +63,12 @@ class Options:
     archetype: str | None = None
     case_ids: tuple[str, ...] = ()
     role: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialSpec:
-    """One trial to be run: pure data, the same on every machine. ``key`` is its stable identity."""
-
-    run_id: str
-    arm: Arm
-    case: Case
-    trial_index: int
-    seed: int
-    key: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRun:
-    """One arm of a plan."""
-
-    run_id: str
-    arm: Arm
+    runtime: str | None = None
+    model: str | None = None
+    budget: float | None = None
+    max_rpm: float | None = None
+    prices: Path | None = None
+    as_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +85,16 @@ class Plan:
     seed: int
     order: str
     specs: tuple[TrialSpec, ...]
+    terms: Terms = NO_TERMS
     candidate: Candidate | None = None
+    as_of: str | None = None
     recorded: tuple[Trial, ...] = ()
     resumed: bool = False
 
     @property
     def is_private(self) -> bool:
         """Return whether the content of the suite, and so of its runs, is for evaluators alone."""
-        return self.suite.visibility is Visibility.PRIVATE_HOLDOUT
+        return self.suite.is_private
 
     @property
     def planned_per_run(self) -> int:
@@ -117,7 +111,7 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
     Raises
     ------
     UsageError
-        An unknown mode, case, archetype or git ref, two axes at once, a number or run id out of bounds, a
+        An unknown mode, case, archetype, runtime or git ref, two axes at once, a number or run id out of bounds, a
         context under a suite that disables hooks, or a private holdout without the role that may read it.
     SuiteError
         A fixture is missing, or a case cannot be run or checked as it is written (all problems at once).
@@ -128,7 +122,8 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
     cases = suites.select(suite, archetype=options.archetype, case_ids=options.case_ids)
     if not cases:
         raise UsageError("no case is of that archetype and that id", path=suite.path, field="--case")
-    checks.check(suite, cases, ARMS[mode])
+    terms = agree(suite, _asked(options), options.prices)
+    checks.check(suite, cases, ARMS[mode], terms.runtime)
     group_id = _group_id(suite, options.run_id)
     planned = assemble(
         suite,
@@ -138,9 +133,22 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
         trials_per_case=_trials_per_case(suite, options.trials),
         seed=_seed(options.seed, group_id),
     )
-    if options.candidate is None:
-        return planned
-    return replace(planned, candidate=checkouts.resolve(suite.root, options.candidate))
+    _check_budget(planned, terms)
+    ref = options.candidate
+    with checkouts.discreet(suite.is_private):
+        candidate = None if ref is None else checkouts.resolve(suite.root, ref)
+    return replace(planned, terms=terms, candidate=candidate, as_of=clock.checked(options.as_of))
+
+
+def _asked(options: Options) -> Terms:
+    return Terms(runtime=options.runtime, model=options.model, budget=options.budget, max_rpm=options.max_rpm)
+
+
+def _check_budget(planned: Plan, terms: Terms) -> None:
+    """Refuse a budget that may end after one arm: what is left would compare nothing."""
+    if terms.budget is not None and planned.order != INTERLEAVED and len(planned.runs) > 1:
+        blocked = "two arms of a suite with order 'blocked' may end unbalanced; interleave them"
+        raise UsageError(blocked, path=planned.suite.path, field="--budget")
 
 
 def assemble(
@@ -148,10 +156,7 @@ def assemble(
 ) -> Plan:
     """Return the plan that these decisions make; a resumed run comes back through the same door."""
     runs = tuple(PlannedRun(run_id=_leg_id(group_id, arm, mode), arm=arm) for arm in ARMS[mode])
-    order = str(suite.document.get("trials", {}).get("order", "interleaved"))
-    specs = list(_specs(runs, cases, trials_per_case, seed))
-    if order == "interleaved":
-        specs = _interleaved(specs, seed)
+    order = str(suite.document.get("trials", {}).get("order", INTERLEAVED))
     return Plan(
         suite=suite,
         axis=_axis(mode),
@@ -162,13 +167,13 @@ def assemble(
         trials_per_case=trials_per_case,
         seed=seed,
         order=order,
-        specs=tuple(specs),
+        specs=ordered(runs, cases, trials_per_case, seed, order),
     )
 
 
 def check_role(suite: Suite, role: str | None) -> None:
     """Raise UsageError where a private holdout would be read without the role for it."""
-    if suite.visibility is Visibility.PRIVATE_HOLDOUT and role != EVALUATOR:
+    if suite.is_private and role != EVALUATOR:
         message = f"a private holdout is read only with --role {EVALUATOR}"
         raise UsageError(message, path=suite.path, field="--role")
 
@@ -212,32 +217,6 @@ def _check_hooks(suite: Suite, mode: str) -> None:
         raise UsageError(off, path=suite.path, field="--context-mode")
 
 
-def _specs(
-    runs: Iterable[PlannedRun], cases: Iterable[Case], trials_per_case: int, seed: int
-) -> Iterator[TrialSpec]:
-    for run in runs:
-        for case in cases:
-            for index in range(1, trials_per_case + 1):
-                yield TrialSpec(
-                    run_id=run.run_id,
-                    arm=run.arm,
-                    case=case,
-                    trial_index=index,
-                    seed=trials.trial_seed(seed, case.id, run.arm, index),
-                    key=trials.trial_key(run.run_id, case.id, run.arm, index),
-                )
-
-
-def _interleaved(specs: list[TrialSpec], seed: int) -> list[TrialSpec]:
-    """Return the trials in random blocks of (case, trial), the arms adjacent and in random order inside."""
-
-    def place(spec: TrialSpec) -> tuple[int, str, int, int]:
-        block = trials.trial_seed(seed, spec.case.id, "block", spec.trial_index)
-        return block, spec.case.id, spec.trial_index, spec.seed
-
-    return sorted(specs, key=place)
-
-
 def _leg_id(group_id: str, arm: Arm, mode: str) -> str:
     return f"{group_id}-{arm}" if len(ARMS[mode]) > 1 else group_id
 
@@ -245,7 +224,8 @@ def _leg_id(group_id: str, arm: Arm, mode: str) -> str:
 def _group_id(suite: Suite, given: str | None) -> str:
     if given is None:
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        return f"eval-{moment}-{suite.id}-{secrets.token_hex(3)}"
+        name = UNNAMED if suite.is_private else suite.id
+        return f"eval-{moment}-{name}-{secrets.token_hex(3)}"
     if not _RUN_ID.fullmatch(given):
         raise UsageError(
             "a run id starts with a letter or digit and holds only letters, digits, '.', '_', ':' and '-' "

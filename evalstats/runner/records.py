@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalstats import scoring
-from evalstats.contract import Axis, Outcome, Status, Tier, Verdict
-from evalstats.runner import commands, environment
-from evalstats.runner.planning import Plan, PlannedRun
+from evalstats.artifacts import Artifacts
+from evalstats.contract import Arm, Axis, Outcome, Status, Tier, Verdict
+from evalstats.runner import account, casting, environment
+from evalstats.runner.planning import Plan
+from evalstats.runner.specs import PlannedRun
 from evalstats.scoring import CaseResult, RunResult
 from evalstats.suite import DEFAULT_TIMEOUT_SECONDS
 from evalstats.trials import Trial, timestamp
@@ -18,11 +20,12 @@ LONE_LIVE_TRIAL = "one trial a case on a live tier is never authoritative"
 
 
 def run_record(
-    plan: Plan, run: PlannedRun, manifest: dict[str, Any], trials: Sequence[Trial]
+    plan: Plan, run: PlannedRun, manifest: dict[str, Any], trials: Sequence[Trial], artifacts: Artifacts
 ) -> dict[str, Any]:
     """Return the record of one complete run, valid against ``eval-run.v1``."""
     result = scoring.score_run(plan.suite, trials, cases=plan.cases)
-    lone = plan.suite.tier is Tier.LIVE and plan.trials_per_case == 1
+    accounts = account.of(trials, artifacts)
+    notes = _notes(plan, result, trials)
     record = {
         "schema_version": 1,
         "run_id": run.run_id,
@@ -30,49 +33,96 @@ def run_record(
         "started_at": min((t.started_at for t in trials if t.started_at), default=manifest["created_at"]),
         "completed_at": timestamp(),
         "status": result.status,
-        "verdict": _verdict(result.status, lone=lone),
+        "verdict": _verdict(plan, result),
         "git": manifest["git"],
-        "runtime": runtime(plan, trials),
+        "runtime": runtime(plan, run.arm, trials, accounts),
         "environment": {**_environment(plan, run, trials), **_settings(manifest)},
         "case_results": _case_results(plan, result, trials),
         "aggregate_score": result.aggregate_score,
         "dimension_scores": result.dimension_scores,
-        "notes": _notes(result, lone=lone) or None,
+        "notes": notes or None,
         "trials": _counts(plan, trials, result),
     }
     names = ("arm", "axis", "seed", "registry_version", "cli_version", "model", "judge_model", "is_mock")
     known = {name: value for name, value in record.items() if value is not None or name == "aggregate_score"}
-    return {**known, **{name: manifest[name] for name in names}, "cost": None, "tokens": None}
+    kept = {name: manifest[name] for name in names}
+    return {**known, **kept, "cost": _cost(trials, accounts), "tokens": _tokens(trials)}
 
 
-def _notes(result: RunResult, *, lone: bool) -> list[str]:
+def _notes(plan: Plan, result: RunResult, trials: Sequence[Trial]) -> list[str]:
     """Return what a reader of the record must know beside the numbers."""
-    lost = f"{result.n_lost} of {result.n_trials} trials lost to infrastructure"
-    return [note for note, holds in ((LONE_LIVE_TRIAL, lone), (lost, result.n_lost > 0)) if holds]
+    n, skipped = result.n_trials, result.unusable.get(Outcome.SKIPPED, 0)
+    why = "; ".join(dict.fromkeys(str(t.reason) for t in trials if t.outcome is Outcome.SKIPPED))
+    contaminated = result.unusable.get(Outcome.CONTAMINATED, 0)
+    told = {
+        LONE_LIVE_TRIAL: _is_lone(plan),
+        f"{result.n_lost} of {n} trials lost to infrastructure": result.n_lost > 0,
+        f"{skipped} of {n} trials skipped, and in no average: {why}": skipped > 0,
+        f"{contaminated} of {n} trials contaminated: the skill was not as the arm says": contaminated > 0,
+    }
+    return [note for note, holds in told.items() if holds]
 
 
-def runtime(plan: Plan, trials: Sequence[Trial] = ()) -> dict[str, Any]:
-    """Return what carries the cases out: the shell, nothing, or a runtime that is missing."""
-    inputs = [(case, commands.inputs(plan.suite, case, plan.runs[0].arm)) for case in plan.cases]
-    reasons = [commands.why_skipped(case, given) for case, given in inputs]
-    runs_any = any(
-        r is None and commands.argv(g) is not None for r, (_, g) in zip(reasons, inputs, strict=True)
-    )
-    named = next((case.runtime for case in plan.cases if case.runtime), None)
-    name = "shell" if runs_any else "static" if None in reasons or named is None else named
-    facts: dict[str, Any] = {"name": name, "live": False, "version": None, "model": None}
-    facts["attempts"] = max((trial.attempt for trial in trials), default=1)
-    facts["timeout_seconds"] = plan.suite.environment.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS)
+def _is_lone(plan: Plan) -> bool:
+    is_live = plan.suite.tier is Tier.LIVE or casting.is_live(plan)
+    return is_live and plan.trials_per_case == 1
+
+
+def runtime(
+    plan: Plan, arm: Arm, trials: Sequence[Trial] = (), accounts: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return what carries the cases out: a live runtime, the shell, nothing, or one that is missing."""
+    facts: dict[str, Any] = {
+        "name": _name(plan),
+        "live": casting.is_live(plan),
+        "version": None,
+        "model": casting.model(plan, arm),
+        "attempts": max((trial.attempt for trial in trials), default=1),
+        "timeout_seconds": plan.suite.environment.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS),
+    }
+    if accounts:
+        facts |= account.summary(accounts)
     if trials and all(t.outcome is Outcome.SKIPPED for t in trials):
         facts["skipped_reason"] = "; ".join(dict.fromkeys(t.reason for t in trials if t.reason))
     return facts
 
 
-def _verdict(status: Status, *, lone: bool) -> Verdict | None:
-    if lone or status is Status.SKIPPED:
+def _name(plan: Plan) -> str:
+    """Return the name of the runtime: the first beyond this machine's own, if there is one."""
+    named = casting.names(plan)
+    beyond = [name for name in named if name not in casting.LOCAL]
+    missing = next((case.runtime for case in plan.cases if case.runtime), "static")
+    local = next((name for name in casting.LOCAL if name in named), missing)
+    return beyond[0] if beyond else local
+
+
+def _verdict(plan: Plan, result: RunResult) -> Verdict | None:
+    if _is_lone(plan) or result.unusable.get(Outcome.SKIPPED, 0):
         return Verdict.ADVISORY
     words = {Status.PASS: Verdict.PASS, Status.FAIL: Verdict.FAIL, Status.INCONCLUSIVE: Verdict.INCONCLUSIVE}
-    return words.get(status)
+    return words.get(result.status)
+
+
+def _cost(trials: Sequence[Trial], accounts: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return what a run cost in US dollars, lost attempts included as far as they tell.
+
+    None where nothing tells a cost, or a trial that was answered does not.
+    """
+    silent = (Outcome.SKIPPED, Outcome.INFRASTRUCTURE)
+    known = [trial.cost for trial in trials if trial.cost is not None]
+    if not known or any(t.cost is None and t.outcome not in silent for t in trials):
+        return None
+    return sum(known) + account.lost_cost(accounts)
+
+
+def _tokens(trials: Sequence[Trial]) -> dict[str, int] | None:
+    """Return how many tokens went in and out, over the trials that count them; None where none does."""
+    counted = [t for t in trials if t.tokens_in is not None and t.tokens_out is not None]
+    if not counted:
+        return None
+    names = {"in": "tokens_in", "out": "tokens_out", "cache": "tokens_cache"}
+    sums = {short: sum(getattr(t, name) or 0 for t in counted) for short, name in names.items()}
+    return {**sums, "trials": len(counted)}
 
 
 def _environment(plan: Plan, run: PlannedRun, trials: Sequence[Trial]) -> dict[str, Any]:

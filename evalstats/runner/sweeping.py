@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalstats.contract import Isolation
-from evalstats.runner.environment import RUN_MARK, TRIAL_MARK
 
+RUN_MARK = "EVALSTATS_RUN"  # in the environment of all that a trial starts
+TRIAL_MARK = "EVALSTATS_TRIAL"
 PATIENCE_SECONDS = 2.0  # how long killed processes may take to disappear
 _PAUSE_SECONDS = 0.002
 _LOOKS = 4

@@ -20,7 +20,7 @@ from evalstats.runner.expectations import check_case
 
 ROOT = Path(__file__).resolve().parents[2]
 EVALS = ROOT / "evals"
-NAMES = ("ab-demo", "context-demo", "contract-canaries", "solver", "weights-demo")
+NAMES = ("ab-demo", "context-demo", "contract-canaries", "mock-scripted", "solver", "weights-demo")
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +90,18 @@ def test_weights_demo_weighs_seven_to_three(tmp_path: Path) -> None:
     assert off["aggregate_score"] == pytest.approx(0.7 / 3 + 0.3, abs=1e-12)
     assert round(on["aggregate_score"] - off["aggregate_score"], 4) == 0.4667
     assert statuses(off) == ["fail", "pass"]
+
+
+# --- the scripted answers --------------------------------------------------------------------------
+
+
+def test_mock_scripted_is_marked_and_paid_for(tmp_path: Path) -> None:
+    on, off = run_both("mock-scripted", tmp_path)
+    assert (on["is_mock"], off["is_mock"]) == (True, True)
+    busy = next(result for result in on["case_results"] if result["id"] == "busy")
+    assert busy["score"] == 1.0  # whatever was refused on the way
+    assert on["cost"] == pytest.approx(0.0002 * 10 + 0.0001 * busy["usable"])
+    assert on["runtime"]["name"] == "mock"
 
 
 # --- the canaries ----------------------------------------------------------------------------------

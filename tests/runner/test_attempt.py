@@ -22,12 +22,22 @@ def test_other_static_kinds_run_a_command_when_they_hold_one(make_suite, case, g
     assert [t.passed for t in go(suite).trials] == [True, True]
 
 
-@pytest.mark.parametrize("runtime", ["claude", "codex", "openai", "manual", "mock"])
-def test_a_missing_runtime_is_a_skip_with_a_reason(make_suite, case, go, runtime):
+@pytest.mark.parametrize(
+    ("runtime", "reason"),
+    [
+        ("claude", "the case has no prompt"),
+        ("codex", "the case has no prompt"),
+        ("openai", "the case has no prompt"),
+        ("inspect", "the case names no task of Inspect"),
+        ("mock", "the case has no script for the mock runtime"),
+        ("manual", "the case is for people to run"),
+    ],
+)
+def test_a_runtime_that_lacks_something_is_a_skip_with_a_reason(make_suite, case, go, runtime, reason):
     ran = go(make_suite(case("a", kind="runtime_prompt", runtime=runtime), tier="headless"))
     (trial,) = ran.trials
     assert (trial.status, trial.outcome, trial.score) == (Status.SKIPPED, Outcome.SKIPPED, None)
-    assert trial.reason == f"the runtime {runtime} is not available"
+    assert trial.reason == reason
     (record,) = ran.result.records
     assert (record["status"], record["verdict"], record["aggregate_score"]) == ("skipped", "advisory", None)
     assert record["runtime"]["name"] == runtime
@@ -38,7 +48,7 @@ def test_a_prompt_without_a_runtime_is_a_skip(make_suite, case, go):
     (trial,) = go(make_suite(case("a", kind="runtime_prompt"))).trials
     assert (trial.outcome, trial.reason) == (
         Outcome.SKIPPED,
-        "a prompt needs a live runtime, and none is available",
+        "a prompt needs a live runtime; name one: --runtime",
     )
 
 

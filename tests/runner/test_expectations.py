@@ -16,9 +16,14 @@ def look(make_suite, case, tmp_path):
     root = tmp_path / "repo"
     suite = make_suite(case("a", shell="true"), folder="repo/evals/tiny", root=root)
 
-    def check(kind, *, stdout="", stderr="", exit_code=0, **fields):
+    def check(kind, *, stdout="", stderr="", exit_code=0, has_output=True, **fields):
         evidence = Evidence(
-            suite=suite, folder=str(suite.folder), exit_code=exit_code, stdout=stdout, stderr=stderr
+            suite=suite,
+            folder=str(suite.folder),
+            has_output=has_output,
+            exit_code=exit_code,
+            stdout=stdout,
+            stderr=stderr,
         )
         result = expectations.check(Expectation(type=ExpectationType(kind), **fields), evidence)
         assert len(result.detail) < 200
@@ -27,6 +32,11 @@ def look(make_suite, case, tmp_path):
     check.folder = suite.folder
     check.root = root
     return check
+
+
+def test_an_answer_without_an_exit_code_has_output_all_the_same(look):
+    assert look("stdout_contains", exit_code=None, stdout="yes", value="yes")[0] is True
+    assert look("exit_code", exit_code=None) == (None, "exit_code is undecided: the runtime has none")
 
 
 def test_every_type_has_a_check():
@@ -234,12 +244,12 @@ def test_what_nobody_has_decided_is_undecided(look, kind, reason):
 @pytest.mark.parametrize("kind", ["exit_code", "stdout_contains", "not_contains", "cites_card", "json_path"])
 def test_without_a_command_output_is_undecided(look, kind):
     fields = {"value": None if kind == "exit_code" else "x", "target": "$.a" if kind == "json_path" else None}
-    assert look(kind, exit_code=None, **fields) == (None, f"{kind} is undecided: no command ran")
+    assert look(kind, has_output=False, **fields) == (None, f"{kind} is undecided: no command ran")
 
 
 def test_without_a_command_files_are_checked(look):
-    assert look("file_exists", exit_code=None, target="suite.json")[0] is True
-    assert look("not_contains", exit_code=None, target="suite.json", value="zzz")[0] is True
+    assert look("file_exists", has_output=False, target="suite.json")[0] is True
+    assert look("not_contains", has_output=False, target="suite.json", value="zzz")[0] is True
 
 
 ANSWER = """

@@ -195,17 +195,16 @@ def test_the_run_of_a_private_suite_is_its_owners_alone(make_suite, case, data):
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
+    private = data / "private"
+    files = [path for path in private.rglob("*") if path.is_file()]
+    assert {"manifest.json", "suite.json", "record.json"} < {path.name for path in files}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    folders = [private, *(path for path in private.rglob("*") if path.is_dir())]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
     for run in plan.runs:
-        folder = data / "runs" / run.run_id
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        assert {"manifest.json", "suite.json", "record.json"} < {path.name for path in files}
-        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-        folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
-        assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
-        (trial,) = read_trials(folder)
-        assert Artifacts(folder / "artifacts").get(trial.artifacts["stdout"]) == b"out\n0022\n"
-    assert not (data / "artifacts").exists()
-    assert stat.S_IMODE((data / "runs").stat().st_mode) == 0o755
+        (trial,) = read_trials(private / "runs" / run.run_id)
+        assert Artifacts(private / "artifacts").get(trial.artifacts["stdout"]) == b"out\n0022\n"
+    assert [path.name for path in data.iterdir()] == ["private"]
     assert stat.S_IMODE((suite.folder / "made").stat().st_mode) == 0o644  # trials keep the umask we came with
 
 
@@ -216,9 +215,29 @@ def test_a_private_suite_is_read_by_evaluators_alone(make_suite, case, data):
         with pytest.raises(UsageError, match=words):
             runner.plan(suite, Options(run_id="r", role=role))
     runner.run(runner.plan(suite, Options(run_id="r", role="evaluator")), data=data)
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match="there is no run r to resume"):
         runner.resume_plan(data, "r")
     assert runner.resume_plan(data, "r", role="evaluator").specs == ()
+
+
+def test_private_and_public_runs_do_not_mix(make_suite, case, data):
+    private = make_suite(case("a", shell="true"), visibility="private_holdout")
+    runner.run(runner.plan(private, Options(run_id="r", role="evaluator")), data=data)
+    public = runner.plan(make_suite(case("a", shell="true")), Options(run_id="p", role="evaluator"))
+    with pytest.raises(UsageError, match="holds private suites alone"):
+        runner.run(public, data=data / "private")
+    runner.run(public, data=data)
+    assert runner.resume_plan(data, "p", role="evaluator").specs == ()
+    assert [path.name for path in (data / "runs").iterdir()] == ["p"]
+
+
+def test_a_private_suite_that_is_gone_is_not_named(make_suite, case, data):
+    suite = make_suite(case("a", shell="true"), visibility="private_holdout")
+    runner.run(runner.plan(suite, Options(run_id="r", role="evaluator")), data=data)
+    suite.path.unlink()
+    with pytest.raises(UsageError, match="is gone, or no longer valid") as caught:
+        runner.resume_plan(data, "r", role="evaluator")
+    assert str(suite.folder) not in str(caught.value)
 
 
 @pytest.mark.parametrize("left", ["nothing", "half a manifest", "a torn manifest", "an empty journal"])

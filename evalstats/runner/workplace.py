@@ -1,0 +1,219 @@
+"""Where trials run: what all of a plan share on this machine, and the room that each has to itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalstats.artifacts import Artifacts
+from evalstats.contract import Arm
+from evalstats.errors import AdapterError, JournalError
+from evalstats.redact import Redactor
+from evalstats.runner import account, commands, limits
+from evalstats.runner.budget import Budget
+from evalstats.runner.casting import FREE, Casting
+from evalstats.runner.environment import Environment
+from evalstats.runner.folders import HOME, Scratch, remove_tree
+from evalstats.runner.folders import place as put
+from evalstats.runner.grounds import Ground
+from evalstats.runner.planning import Plan
+from evalstats.runner.process import Command, Ended, Starter, execute
+from evalstats.runner.runtimes.protocol import Asked, Runtime
+from evalstats.runner.specs import TrialSpec
+from evalstats.runner.sweeping import Sweeper
+from evalstats.trials import Trial
+
+SCRATCH = "t"
+WORK = "/work"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """What all trials of a plan share on this machine. ``data`` is absolute."""
+
+    plan: Plan
+    data: Path
+    grounds: Mapping[Arm, Ground]
+    environment: Environment
+    casting: Casting
+    scratch: Scratch
+    starter: Starter
+    sweeper: Sweeper
+    artifacts: Artifacts
+    umask: int
+    redactor: Redactor
+    turns: AbstractAsyncContextManager[Any]
+    outside: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        data: Path,
+        grounds: Mapping[Arm, Ground],
+        sweeper: Sweeper,
+        outside: Mapping[str, str],
+        umask: int = -1,
+    ) -> Workplace:
+        """Return the workplace of a plan that is run from the environment ``outside``; -1 is our own umask."""
+        return cls(
+            plan=plan,
+            data=data,
+            grounds=grounds,
+            environment=Environment.of(plan, grounds, outside),
+            casting=Casting(plan),
+            scratch=Scratch(),
+            starter=Starter(),
+            sweeper=sweeper,
+            artifacts=Artifacts(data / "artifacts"),
+            umask=umask,
+            redactor=Redactor(outside),
+            turns=_turns(plan.terms.max_rpm),
+            outside=outside,
+        )
+
+    def budget(self) -> Budget | None:
+        """Return what keeps the money of the plan; None where there is no limit."""
+        plan, casting = self.plan, self.casting
+        if plan.terms.budget is None:
+            return None
+
+        def highest_cost(spec: TrialSpec) -> float | None:
+            asked = casting.asked(spec, commands.inputs(plan.suite, spec.case, spec.arm), 1)
+            return casting.runtime(spec).highest_cost(asked, plan.terms.price(asked.model))
+
+        return Budget(
+            plan.terms.budget,
+            spent=sum(self.paid(trial) or 0.0 for trial in plan.recorded),
+            specs=[spec for spec in plan.specs if casting.runtime(spec).name not in FREE],
+            highest_cost=highest_cost,
+        )
+
+    def paid(self, trial: Trial) -> float | None:
+        """Return what a trial cost, the attempts at it that were lost included; None where that is not known."""
+        lost = account.lost_cost(account.of([trial], self.artifacts)) if trial.attempt > 1 else 0.0
+        return trial.cost + lost if trial.cost is not None else lost or None
+
+    def redacted(self, text: str) -> str:
+        """Return a text without credentials."""
+        return self.redactor(text.encode("utf-8", "replace")).decode(errors="replace")
+
+
+def _turns(max_rpm: float | None) -> AbstractAsyncContextManager[Any]:
+    if max_rpm is None:
+        return contextlib.nullcontext()
+    from evalstats.runner import endpoint
+
+    return endpoint.pace(max_rpm) or contextlib.nullcontext()
+
+
+class TrialRoom:
+    """The room of one attempt; what is not used is not made. ``folder`` is where the case runs."""
+
+    def __init__(self, place: Workplace, spec: TrialSpec, runtime: Runtime, asked: Asked) -> None:
+        self._place = place
+        self._spec = spec
+        self._borrows = runtime.borrows
+        self._asked = asked
+        self._scratch = f"{place.data}/runs/{spec.run_id}/{SCRATCH}/{spec.key[:12]}"
+        self._is_open = False
+        self.folder = os.path.join(place.grounds[spec.arm].folder, asked.inputs.get("cwd", ""))
+        self.has_run = False
+
+    @property
+    def home(self) -> str:
+        """Return the trial's own HOME."""
+        return self._scratch + HOME
+
+    @property
+    def path(self) -> str:
+        """Return the PATH of the trial."""
+        own = self._place.environment.own(self._spec)
+        return own.get("PATH") or self._place.environment.inherited["PATH"]
+
+    @property
+    def lent(self) -> Mapping[str, str]:
+        """Return the variables that the runtime borrows, as far as they are set and the suite lets them through."""
+        return self._place.environment.lent(self._borrows, self._place.outside)
+
+    @property
+    def is_offline(self) -> bool:
+        """Return whether the suite forbids the network."""
+        return self._place.casting.is_offline
+
+    @property
+    def is_paced(self) -> bool:
+        """Return whether there is a limit to keep to."""
+        return self._place.plan.terms.max_rpm is not None
+
+    @property
+    def turns(self) -> AbstractAsyncContextManager[Any]:
+        """Return the limit that requests keep to."""
+        return self._place.turns
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Ended:
+        """Run a command to its end, in the trial's own environment."""
+        place = self._place
+        self._open()
+        self.has_run = True
+        variables = place.environment.variables(self._spec, self._scratch)
+        if self._borrows or env:
+            more = {**self.lent, **(env or {})}
+            variables |= {os.fsencode(name): os.fsencode(value) for name, value in more.items()}
+        command = Command(
+            argv=tuple(argv),
+            cwd=cwd or self.folder,
+            env=variables,
+            scratch=self._scratch,
+            mark=self._spec.key,
+            timeout_s=self._asked.timeout_s,
+            stdin=stdin,
+            umask=place.umask,
+        )
+        return await execute(command, place.starter, place.sweeper)
+
+    def workspace(self) -> str:
+        """Return a folder of the trial's own, filled with what the case names as ``workspace``."""
+        self._open()
+        folder, given = self._scratch + WORK, self._asked.inputs.get("workspace")
+        if given is None:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            return folder
+        try:
+            put(Path(self._place.grounds[self._spec.arm].folder, given), Path(folder))
+        except OSError as error:
+            if limits.is_exhausted(error):
+                raise
+            raise AdapterError("the workspace of the case cannot be copied") from None
+        return folder
+
+    def _open(self) -> None:
+        if self._is_open:
+            return
+        try:
+            self._place.scratch.open(self._scratch)
+            self._is_open = True
+            self._place.environment.files(self._spec, self._scratch)
+        except OSError as error:
+            raise JournalError(
+                f"the folder of a trial cannot be made: {error.strerror}", path=self._scratch
+            ) from None
+
+    async def close(self) -> None:
+        """Take the folders of the attempt away, if there are any."""
+        place = self._place
+        if self._is_open and not (place.sweeper.is_alone() and place.scratch.close(self._scratch)):
+            await asyncio.to_thread(remove_tree, self._scratch)
