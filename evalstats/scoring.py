@@ -8,10 +8,10 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from evalstats.contract import Outcome, Status
+from evalstats.contract import DegradedReason, ExpectationType, Outcome, Status
 from evalstats.suite import Case, Suite
 from evalstats.trials import ExpectationResult, Trial
 
@@ -31,6 +31,67 @@ def case_status(results: Sequence[ExpectationResult]) -> Status:
     if any(passed is False for passed in decided):
         return Status.FAIL
     return Status.INCONCLUSIVE if any(passed is None for passed in decided) else Status.PASS
+
+
+def settled(trial: Trial, votes: Mapping[int, Sequence[bool | None]], dimensions: Sequence[str]) -> Trial:
+    """Return a trial as it stands once a judge has voted on its expectations; None among the votes is none.
+
+    An expectation passes when more than half of the votes say so; a tie fails. The score of a trial that was judged
+    several times is the mean of its scores, as that of a case is the mean of its trials: an expectation counts with
+    its share of votes. Without any vote on a required expectation the trial stays unscored.
+    """
+    results = tuple(_voted(result, votes.get(result.index, ())) for result in trial.expectations)
+    if results == trial.expectations:
+        return trial
+    if not _waits_for_verdict(trial):
+        return replace(trial, expectations=results)
+    undecided = [result.detail for result in results if result.required and result.passed is None]
+    if undecided:
+        unscored = trial.outcome is Outcome.UNSCORED
+        reason = "; ".join(dict.fromkeys(undecided)) if unscored else trial.reason
+        return replace(trial, expectations=results, reason=reason)
+    status, score = case_status(results), _shared_score(results, votes)
+    return replace(
+        trial,
+        expectations=results,
+        status=status,
+        outcome=Outcome.OK,
+        reason=None,
+        score=score,
+        passed=status is Status.PASS,
+        dimension_scores=dict.fromkeys(dimensions, score),
+    )
+
+
+def _waits_for_verdict(trial: Trial) -> bool:
+    """Return whether an undecided expectation is all that keeps a trial from a score."""
+    lacking = DegradedReason.INSUFFICIENT_DECISION_EVIDENCE
+    return trial.outcome is Outcome.UNSCORED or (
+        trial.outcome is Outcome.DEGRADED and trial.reason == lacking
+    )
+
+
+def _voted(result: ExpectationResult, votes: Sequence[bool | None]) -> ExpectationResult:
+    if result.type is not ExpectationType.JUDGE or result.passed is not None or not votes:
+        return result
+    given = [vote for vote in votes if vote is not None]
+    lost = f", {len(votes) - len(given)} without a verdict" if len(given) < len(votes) else ""
+    if not given:
+        return replace(result, detail=f"the judge gave no verdict in {len(votes)} judgement(s)")
+    said = f"{sum(given)} of {len(given)} verdict(s) of the judge say yes{lost}"
+    return replace(result, passed=2 * sum(given) > len(given), detail=said)
+
+
+def _shared_score(results: Sequence[ExpectationResult], votes: Mapping[int, Sequence[bool | None]]) -> float:
+    shares = [_share(result, votes.get(result.index, ())) for result in results if result.required]
+    return float(statistics.mean(shares)) if shares else 1.0
+
+
+def _share(result: ExpectationResult, votes: Sequence[bool | None]) -> Fraction:
+    given = [vote for vote in votes if vote is not None]
+    if result.type is not ExpectationType.JUDGE or not given:
+        return Fraction(result.passed is True)
+    return Fraction(sum(given), len(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

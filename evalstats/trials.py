@@ -1,4 +1,8 @@
-"""One trial: one attempt at one case in one run, with a key that makes recording it twice harmless."""
+"""One trial: one attempt at one case in one run, with a key that makes recording it twice harmless.
+
+And what was said of it: the judgement of a model and the label of a person, each on one expectation of one trial,
+each with a key of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from typing import Any
 from evalstats.contract import Arm, ExpectationType, Isolation, Outcome, Status
 
 SEED_BITS = 48  # below 2^53, so that JSON, RFC 8785 and every language keep it exactly
+ORIGINAL = "original"  # the wording of a question as its suite has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +112,112 @@ def _expectation_result(entry: Mapping[str, Any]) -> ExpectationResult:
     return ExpectationResult(**{**entry, "type": ExpectationType(entry["type"])})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What one judge said of one expectation of one trial, once. ``passed`` is None where it gave no verdict.
+
+    ``judge`` is its model and ``judge_sha256`` the digest of all that makes it a judge: model, rubric, prompt,
+    sampling. ``repeat`` counts from 1; ``attempt`` is how often that repeat was asked. ``wording`` names how the
+    question was put, and ``passed`` is always about the question as the suite has it. ``mark`` is the score from 0
+    to 1, where one was asked for. ``graded_sha256`` is the text that was judged, ``fence`` what it stood between.
+    """
+
+    run_id: str
+    case_id: str
+    arm: Arm
+    trial_index: int
+    expectation: int
+    judge: str
+    judge_sha256: str
+    rubric_sha256: str
+    repeat: int
+    passed: bool | None
+    started_at: str
+    family: str | None = None
+    wording: str = ORIGINAL
+    attempt: int = 1
+    mark: float | None = None
+    error_class: str | None = None
+    reason: str | None = None
+    seed: int | None = None
+    fence: str | None = None
+    graded_sha256: str | None = None
+    answer_sha256: str | None = None
+    model: str | None = None  # as the endpoint calls it, and which version it says it is
+    version: str | None = None
+    duration_s: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    cost_source: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.passed is None) == (self.error_class is None):
+            raise ValueError("a judgement has either a verdict or the class of its error")
+        if self.mark is not None and not 0 <= self.mark <= 1:
+            raise ValueError("a mark lies between 0 and 1")
+
+    @property
+    def trial_key(self) -> str:
+        """Return the identity of the trial."""
+        return trial_key(self.run_id, self.case_id, self.arm, self.trial_index)
+
+    @property
+    def asked(self) -> tuple[str, int, str, str, int]:
+        """Return what was asked, whatever came of it: trial, expectation, judge, wording, repeat."""
+        return self.trial_key, self.expectation, self.judge_sha256, self.wording, self.repeat
+
+    @property
+    def key(self) -> str:
+        """Return the stable identity of the judgement."""
+        return _digest("judgement", *map(str, self.asked), str(self.attempt)).hexdigest()
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the judgement as a line of a journal (schema ``judgement.v1``)."""
+        return {"kind": "judgement", "key": self.key, **_as_dict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A person's verdict on one expectation of one trial. Who labels again is heard again: the last time counts."""
+
+    run_id: str
+    case_id: str
+    arm: Arm
+    trial_index: int
+    expectation: int
+    passed: bool
+    labeller: str
+    labelled_at: str
+
+    @property
+    def trial_key(self) -> str:
+        """Return the identity of the trial."""
+        return trial_key(self.run_id, self.case_id, self.arm, self.trial_index)
+
+    @property
+    def key(self) -> str:
+        """Return the stable identity of the label."""
+        who = (self.labeller, self.labelled_at, str(self.passed))
+        return _digest("label", self.trial_key, str(self.expectation), *who).hexdigest()
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the label as a line of a journal (schema ``label.v1``)."""
+        return {"kind": "label", "key": self.key, **_as_dict(self)}
+
+
+def judgement_from_record(record: Mapping[str, Any]) -> Judgement:
+    """Return the judgement in a journal line that has passed its schema."""
+    given = {f.name: record[f.name] for f in fields(Judgement) if f.name in record}
+    return Judgement(**{**given, "arm": Arm(given["arm"])})
+
+
+def label_from_record(record: Mapping[str, Any]) -> Label:
+    """Return the label in a journal line that has passed its schema."""
+    given = {f.name: record[f.name] for f in fields(Label)}
+    return Label(**{**given, "arm": Arm(given["arm"])})
+
+
 def trial_key(run_id: str, case_id: str, arm: str, trial_index: int) -> str:
     """Return the SHA-256 that identifies a trial; the parts are length-prefixed, so none can imitate two."""
     return _digest("trial", run_id, case_id, arm, str(trial_index)).hexdigest()
@@ -115,6 +226,12 @@ def trial_key(run_id: str, case_id: str, arm: str, trial_index: int) -> str:
 def trial_seed(run_seed: int, case_id: str, arm: str, trial_index: int) -> int:
     """Return the seed of one trial, H(run seed, case, arm, trial)."""
     return _seed(_digest("seed", str(run_seed), case_id, arm, str(trial_index)))
+
+
+def judgement_seed(trial: Trial, expectation: int, judge_sha256: str, wording: str, repeat: int) -> int:
+    """Return the seed of one judgement, H(trial seed, expectation, judge, wording, repeat)."""
+    of_trial = trial.key if trial.seed is None else str(trial.seed)
+    return _seed(_digest("judge", of_trial, str(expectation), judge_sha256, wording, str(repeat)))
 
 
 def run_seed(run_id: str) -> int:

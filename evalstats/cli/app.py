@@ -44,6 +44,12 @@ class RatchetVerb(DefaultVerb):
     default_verb = "check"
 
 
+class JudgeVerb(DefaultVerb):
+    """``judge RUN`` means ``judge run RUN``."""
+
+    default_verb = "run"
+
+
 class Group(NamedTuple):
     """A verb with verbs of its own: where its app is, what it is for, and verbs that live elsewhere."""
 
@@ -60,9 +66,10 @@ VERBS: dict[str, str | Group] = {
     "runs": "runs:list_runs",
     "compare": "compare:compare",
     "import": "imports:import_logs",
+    "export": "exports:export",
     "ingest": "database:ingest",
     "db": Group("database:app", "Look after the store."),
-    "report": Group("reports:app", "Build, list and check reports.", DefaultVerb),
+    "report": Group("reports:app", "Build, compare and check reports.", DefaultVerb),
     "gate": Group("gates:app", "Judge a report against a policy.", GateVerb),
     "baseline": Group(
         "baselines:app",
@@ -76,8 +83,12 @@ VERBS: dict[str, str | Group] = {
     "holdout": Group("holdouts:app", "Private suites, and what is told of them."),
     "lock": Group("locks:app", "Freeze the cases of a quarter."),
     "monitor": "monitors:monitor",
+    "nightly": "nights:nightly",
     "smoke": "monitors:smoke",
     "ratchet": Group("ratchets:app", "May this suite block?", RatchetVerb),
+    "lab": "lab:lab",
+    "judge": Group("judges:app", "Verdicts on stored transcripts, and whether to trust them.", JudgeVerb),
+    "labels": Group("labels:app", "Human verdicts, out as a table and back."),
     "version": "app:version",
 }
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalstats.cli.options import DEFAULT_DATA, Data, Json, StorePath, print_json, store_path
+from evalstats.cli.options import (
+    DEFAULT_DATA,
+    Data,
+    Json,
+    Role,
+    StorePath,
+    data_tree,
+    print_json,
+    private_store,
+    store_path,
+)
 from evalstats.cli.tables import say, say_findings
 
 if TYPE_CHECKING:
@@ -17,16 +27,19 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> None:
+def ingest(
+    role: Role = None, data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False
+) -> None:
     """Load the journals into the store.
 
-    Doing it twice adds nothing.
+    Doing it twice adds nothing. Runs of private suites are for an evaluator, and have a store of their own.
 
     Example: evalstats ingest --data data
     """
     from evalstats import store as warehouse
 
-    done = warehouse.ingest(store_path(data, store), data / "runs")
+    tree, path = _places(data, store, role)
+    done = warehouse.ingest(path, tree / "runs", private=role is not None)
     if as_json:
         print_json(asdict(done))
     else:
@@ -34,24 +47,37 @@ def ingest(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = F
 
 
 @app.command()
-def rebuild(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
+def rebuild(role: Role = None, data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
     """Make the store anew from the journals.
 
     Example: evalstats db rebuild
     """
     from evalstats import store as warehouse
 
-    say(_counted(warehouse.rebuild(store_path(data, store), data / "runs")))
+    tree, path = _places(data, store, role)
+    say(_counted(warehouse.rebuild(path, tree / "runs", private=role is not None)))
+
+
+def _places(data: Path, store: Path | None, role: str | None) -> tuple[Path, Path]:
+    """Return the data folder and the store of public suites or, for an evaluator, of private ones."""
+    tree = data_tree(data, role)
+    return tree, store_path(tree, store) if role is None else private_store(tree, store)
 
 
 def _counted(done: IngestReport) -> str:
     torn = f"; torn last line in {', '.join(done.torn)}" if done.torn else ""
+    torn += f"; left out: {done.left_out} run(s) that belong to another store" if done.left_out else ""
     files = f"{done.files} journal(s) read, {done.unchanged} unchanged"
-    return f"{done.trials_added} trial(s) of {done.runs} run(s) added; {files}, {done.duplicates} duplicate(s){torn}"
+    said = f", {done.judgements_added} judgement(s)" if done.judgements_added else ""
+    said += f", {done.labels_added} label(s)" if done.labels_added else ""
+    added = f"{done.trials_added} trial(s){said} of {done.runs} run(s) added"
+    return f"{added}; {files}, {done.duplicates} duplicate(s){torn}"
 
 
 @app.command()
-def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False) -> int:
+def check(
+    role: Role = None, data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = False
+) -> int:
     """Compare the store with journals and artifacts.
 
     Exit 1 when something is missing.
@@ -60,7 +86,8 @@ def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = Fa
     """
     from evalstats import store as warehouse
 
-    findings = warehouse.check(store_path(data, store), data / "runs")
+    tree, path = _places(data, store, role)
+    findings = warehouse.check(path, tree / "runs", private=role is not None)
     if as_json:
         print_json([str(finding) for finding in findings])
     else:
@@ -69,15 +96,15 @@ def check(data: Data = DEFAULT_DATA, store: StorePath = None, as_json: Json = Fa
 
 
 @app.command()
-def migrate(data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
+def migrate(role: Role = None, data: Data = DEFAULT_DATA, store: StorePath = None) -> None:
     """Bring the store to this version.
 
     Example: evalstats db migrate
     """
     from evalstats import store as warehouse
 
-    path = store_path(data, store)
-    with warehouse.open(path):
+    _, path = _places(data, store, role)
+    with warehouse.open(path, private=role is not None):
         say(f"{path}: up to date")
 
 
@@ -91,7 +118,7 @@ def export(
 ) -> None:
     """Write the store as a folder of Parquet.
 
-    Other commands read such a folder as they read the database: --store DIR.
+    Other commands read such a folder as they read the database: --store DIR. Private suites are never exported.
 
     Example: evalstats db export --parquet lake
     """

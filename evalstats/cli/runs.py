@@ -263,7 +263,8 @@ def list_runs(
     """
     from evalstats import store as warehouse
 
-    path, private = store_path(data_tree(data, role), store), role is not None
+    tree, private = data_tree(data, role), role is not None
+    path = private_store(tree, store) if private else store_path(tree, store)
     with warehouse.open(path, read_only=True, private=private) as opened:
         frame = opened.runs(suite)
     if as_json:

@@ -15,11 +15,11 @@ from pathlib import Path
 from statistics import variance
 from typing import Any
 
-from evalstats import contract, journal
+from evalstats import contract, journal, judgements
 from evalstats.errors import DocumentError, EvalstatsError, UsageError
 from evalstats.governance.baselines import Baseline, file_name, locate, read, write
 from evalstats.governance.quantities import Rules
-from evalstats.suite import Suite, load
+from evalstats.suite import Suite, load, load_below
 
 EVALUATOR = "evaluator"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
@@ -31,9 +31,10 @@ def of_run(folder: Path) -> Baseline:
     if not (folder / "record.json").is_file():
         raise UsageError("is no finished run; finish it with `evalstats run --resume`", path=folder)
     found = read(folder / "record.json")
-    hashes = journal.read_manifest(folder).get("case_hashes", {})
+    manifest = journal.read_manifest(folder)
+    hashes = manifest.get("case_hashes", {})
     scores: dict[str, list[float]] = defaultdict(list)
-    for trial in journal.read_trials(folder):
+    for trial in judgements.standing(folder, manifest):
         if trial.score is not None:
             scores[trial.case_id].append(trial.score)
     cases = [_remembered(case, hashes, scores[case["id"]]) for case in found.record["case_results"]]
@@ -52,7 +53,7 @@ def _remembered(
 
 def capture(run: Baseline, data: Path) -> Path:
     """Keep a finished run in the data folder and return its file. Doing it twice changes nothing."""
-    path = data / "baselines" / run.suite_id / file_name(run.run_id)
+    path = run.home(data) / "baselines" / run.suite_id / file_name(run.run_id)
     write(path, {**run.record, "baseline": {"mode": "capture"}}, private=run.is_private)
     return path
 
@@ -70,19 +71,23 @@ class Places:
         """Return a finished run, or its capture. Raises UsageError."""
         if not _RUN_ID.fullmatch(run_id):
             raise UsageError(f"{run_id[:40]!r} is no file, and no run is called so", path=self.data)
-        if (folder := self.data / "runs" / run_id).is_dir():
-            return self._allowed(of_run(folder))
-        for path in sorted((self.data / "baselines").glob("*/*")):
-            if path.name == file_name(run_id):
-                return self._allowed(read(path))
-        arms = sorted(p.name for p in (self.data / "runs").glob("*") if p.name.startswith(f"{run_id}-"))
+        for tree in self._trees():
+            if (folder := tree / "runs" / run_id).is_dir():
+                return self._allowed(of_run(folder))
+            for path in sorted((tree / "baselines").glob("*/*")):
+                if path.name == file_name(run_id):
+                    return self._allowed(read(path))
+        folders = [path for tree in self._trees() for path in (tree / "runs").glob("*")]
+        arms = sorted(p.name for p in folders if p.name.startswith(f"{run_id}-"))
         known = f"name one of its arms: {', '.join(arms)}" if arms else "see `evalstats runs`"
+        known += "" if self.role == EVALUATOR else f"; one of a private suite needs --role {EVALUATOR}"
         raise UsageError(f"there is no run {run_id!r}; {known}", path=self.data)
 
     def find(self, name: str) -> Baseline:
         """Return what ``name`` means: a file or run folder, a suite's promoted baseline, or a run."""
         if is_id := bool(_RUN_ID.fullmatch(name)):
-            suite = None if (self.data / "runs" / name).is_dir() else suite_called(name, self.suites)
+            ran = any((tree / "runs" / name).is_dir() for tree in self._trees())
+            suite = None if ran else suite_called(name, self.suites)
             if suite is not None:
                 return self.promoted(suite)
         path = Path(name)
@@ -90,28 +95,45 @@ class Places:
             return self._allowed(_from_path(path))
         return self.run(name)
 
+    def baseline_of(self, run: Baseline) -> Baseline:
+        """Return the promoted baseline of the suite of a run. Raises UsageError when either is not there."""
+        suite = self.suite(run)
+        if suite is None:
+            raise UsageError("the suite of this run is not here; name the run to compare with")
+        return self.promoted(suite)
+
     def promoted(self, suite: Suite) -> Baseline:
         """Return the promoted baseline of a suite. Raises UsageError when there is none."""
+        if suite.is_private and self.role != EVALUATOR:
+            raise _for_evaluators()
         path = locate(suite, self.baselines)
         if not path.is_file():
             way_out = "name a run to compare with, or promote one: evalstats baseline promote"
-            raise UsageError(f"suite {suite.id} has no promoted baseline; {way_out}", path=path)
+            name, place = ("the suite", None) if suite.is_private else (f"suite {suite.id}", path)
+            raise UsageError(f"{name} has no promoted baseline; {way_out}", path=place)
         return self._allowed(read(path))
 
     def suite(self, run: Baseline) -> Suite | None:
         """Return the suite of a run as it is now: under the folder of suites, or where it lay when it ran."""
         found = suite_called(run.suite_id, self.suites)
-        return found if found is not None else suite_that_ran(self.data / "runs" / run.run_id)
+        return found if found is not None else suite_that_ran(run.home(self.data) / "runs" / run.run_id)
 
     def rules(self, run: Baseline) -> Rules:
         """Return what the suite says about comparing; where it is gone, no drop is allowed."""
         suite = self.suite(run)
         return Rules() if suite is None else Rules.of(suite.document)
 
+    def _trees(self) -> tuple[Path, ...]:
+        return (self.data, journal.private_tree(self.data)) if self.role == EVALUATOR else (self.data,)
+
     def _allowed(self, run: Baseline) -> Baseline:
         if run.is_private and self.role != EVALUATOR:
-            raise UsageError(f"a private holdout is read only with --role {EVALUATOR}", field="--role")
+            raise _for_evaluators()
         return run
+
+
+def _for_evaluators() -> UsageError:
+    return UsageError(f"a private holdout is read only with --role {EVALUATOR}", field="--role")
 
 
 def _from_path(path: Path) -> Baseline:
@@ -124,7 +146,7 @@ def suite_called(name: str, suites: Path) -> Suite | None:
     """Return the suite with this id, or in the folder of this name, under ``suites``; None if there is none."""
     for path in sorted({*suites.glob("*.json"), *suites.glob("*/*.json")}):
         if (path.name == "suite.json" and path.parent.name == name) or _suite_id(path) == name:
-            return load(path)
+            return load_below(path, suites)
     return None
 
 

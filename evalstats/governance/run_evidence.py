@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evalstats import contract, journal, scoring
+from evalstats import contract, journal, judgements, scoring
 from evalstats.artifacts import Artifacts
 from evalstats.errors import EvalstatsError, JournalError
 from evalstats.governance.baselines import Baseline
@@ -27,8 +27,8 @@ class RunEvidence:
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the trials of the journals."""
-        return tuple(journal.read_trials(self.folder))
+        """Return the trials of the journals, with the votes of the judge if the run has one."""
+        return tuple(judgements.standing(self.folder, journal.read_manifest(self.folder)))
 
     @cached_property
     def artifacts(self) -> tuple[str, ...]:
@@ -39,8 +39,7 @@ class RunEvidence:
         """Return what the run stands on and is gone or damaged: files of its folder, and artifacts by digest."""
         files = [name for name in ("manifest.json", "suite.json") if not (self.folder / name).is_file()]
         files += [] if self.trials else ["journal"]
-        own = self.folder / "artifacts"
-        blobs = Artifacts(own if own.is_dir() else self.shared_artifacts)
+        blobs = Artifacts(self.shared_artifacts)
         return (*files, *(f"artifact {name[:12]}…" for name in self.artifacts if not _is_whole(blobs, name)))
 
     def altered(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from evalstats.store import sql
 WAIT_SECONDS = 30.0
 LAKE_MARKER = "lake.json"
 LAKE_FORMAT = "evalstats-lake.v1"
-LAKE_TABLES = ("runs", "cases", "trials", "expectations", "dimension_scores")
+LAKE_TABLES = ("runs", "cases", "trials", "expectations", "dimension_scores", "judgements", "labels")
 
 _Config = dict[str, str | bool | int | float | list[str]]
 _QUIET: _Config = {
@@ -62,6 +62,14 @@ def connect(path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS) 
         connection.close()
         raise
     return connection
+
+
+def keep_apart(connection: duckdb.DuckDBPyConnection, path: Path, *, private: bool) -> None:
+    """Raise StoreError, and close, when runs of private suites are here that nobody may see who asks so."""
+    if not private and connection.execute(sql.statement("queries/private_runs")).fetchall() != [(0,)]:
+        connection.close()
+        said = "holds runs of private suites, which only an evaluator reads; `evalstats db rebuild` leaves them out"
+        raise StoreError(said, path=path)
 
 
 def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:

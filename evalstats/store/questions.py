@@ -18,14 +18,16 @@ import pandas as pd
 
 from evalstats.contract import Arm
 from evalstats.errors import StoreError
+from evalstats.journal import owners_only
 from evalstats.store import database
 from evalstats.store.sql import statement
 
 _KINDS = {
-    "int64": "n n_cases n_trials n_usable n_passed n_infrastructure n_unusable undecided trial_index attempt",
+    "int64": "n n_cases n_trials n_usable n_passed n_infrastructure n_unusable undecided trial_index attempt"
+    " expectation repeat n_labels n_yes",
     "Int64": "idx seed trials_per_case exit_code tokens_in tokens_out tokens_cache tool_calls"
     " leftover_processes",
-    "float64": "score_sum score_sumsq score median_score duration_s median_duration_s cost",
+    "float64": "score_sum score_sumsq score median_score duration_s median_duration_s cost mark label of_headline",
     "object": "dimensions",
     "boolean": "is_mock usable passed required cached",
     "datetime64[us]": "created_at started_at",
@@ -156,6 +158,26 @@ class Store:
         self.require(suite_id)
         return self._frame("run_evidence", suite_id=suite_id)
 
+    def judgements(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
+        """What did each judge say of each expectation of each trial? One row per judge, repeat and expectation.
+
+        Columns: run_id, case_id, archetype, arm, trial_index, expectation, judge (its name in tables), repeat,
+        score (the verdict: 1 yes, 0 no; missing where there is none), mark (the score asked for, if one was),
+        error_class, of_headline (the share of a headline over cases that hangs on this verdict), judge_model,
+        judge_sha256, rubric_sha256, family, model, version, started_at, cost, graded_sha256.
+        """
+        self.require(suite_id, run_ids)
+        return self._frame("judgements", suite_id=suite_id, run_ids=_listed(run_ids))
+
+    def labels(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
+        """What did people say of each expectation of each trial? One row per expectation that was labelled.
+
+        Columns: run_id, case_id, arm, trial_index, expectation, label (of most people: 1 yes, 0 no; missing
+        where as many say one as the other), n_labels, n_yes.
+        """
+        self.require(suite_id, run_ids)
+        return self._frame("labels", suite_id=suite_id, run_ids=_listed(run_ids))
+
     def require(self, suite_id: str, run_ids: Sequence[str] | None = None) -> None:
         """Raise StoreError, naming what is known, unless the suite and its runs are in the store."""
         known = self.suites()
@@ -188,15 +210,21 @@ class Store:
         return StoreError(f"cannot answer: {database.reason(error)}", path=self.path)
 
 
-def open(path: Path | str, *, read_only: bool = False, wait: float = database.WAIT_SECONDS) -> Store:
+def open(
+    path: Path | str, *, read_only: bool = False, private: bool = False, wait: float = database.WAIT_SECONDS
+) -> Store:
     """Open the store at ``path``: a database file (made if missing), or a folder of exported Parquet.
 
     Only one process can hold a database file open for writing, and then nobody else can read it:
     waits up to ``wait`` seconds for it, then raises StoreError naming the process. Raises StoreError too
-    when the file is foreign, damaged or from a newer evalstats.
+    when the file is foreign, damaged or from a newer evalstats, and when it holds runs of private suites and
+    ``private`` does not say that the caller may see them.
     """
     path = Path(path)
-    return Store(path, database.connect(path, read_only=read_only, wait=wait))
+    with owners_only(private):
+        connection = database.connect(path, read_only=read_only, wait=wait)
+    database.keep_apart(connection, path, private=private)
+    return Store(path, connection)
 
 
 def _listed(run_ids: Sequence[str] | None) -> list[str] | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from evalstats import contract
 from evalstats.contract import Arm, Axis, Tier, Visibility
 from evalstats.errors import JournalError
-from evalstats.trials import Trial
+from evalstats.trials import Judgement, Label, Trial
 
 _TEXT, _WHOLE, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _MOMENT, _WORDS = pa.timestamp("us"), pa.list_(pa.string())
@@ -61,6 +61,20 @@ _PLAIN_TRIAL = {
     "tool_calls": _WHOLE, "stop_reason": _TEXT, "cited_cards": _WORDS, "cited_recipes": _WORDS,
     "error_class": _TEXT, "isolation": _TEXT, "leftover_processes": _WHOLE, "utc_offset": _TEXT,
     "cached": _FLAG, "source_path": _TEXT, "source_sha256": _TEXT, "source_locator": _TEXT,
+}  # fmt: skip
+
+
+_JUDGEMENT = {
+    "trial_key": _TEXT, "run_id": _TEXT, "case_id": _TEXT, "arm": _TEXT, "trial_index": _WHOLE,
+    "expectation": _WHOLE, "judge": _TEXT, "judge_sha256": _TEXT, "rubric_sha256": _TEXT, "family": _TEXT,
+    "wording": _TEXT, "repeat": _WHOLE, "attempt": _WHOLE, "passed": _FLAG, "mark": _NUMBER, "error_class": _TEXT,
+    "reason": _TEXT, "seed": _WHOLE, "graded_sha256": _TEXT, "answer_sha256": _TEXT, "model": _TEXT,
+    "version": _TEXT, "duration_s": _NUMBER, "tokens_in": _WHOLE, "tokens_out": _WHOLE, "cost": _NUMBER,
+    "cost_source": _TEXT,
+}  # fmt: skip
+_LABEL = {
+    "trial_key": _TEXT, "run_id": _TEXT, "case_id": _TEXT, "arm": _TEXT, "trial_index": _WHOLE,
+    "expectation": _WHOLE, "passed": _FLAG, "labeller": _TEXT,
 }  # fmt: skip
 
 
@@ -147,6 +161,22 @@ def dimension_table(trials: Mapping[str, Trial]) -> pa.Table:
     rows = [(key, t.run_id, *pair) for key, t in trials.items() for pair in t.dimension_scores.items()]
     names = ("trial_key", "run_id", "dimension", "score")
     return _table(_columns(names, rows), {"score": _NUMBER})
+
+
+def judgement_table(judgements: Mapping[str, Judgement]) -> pa.Table:
+    """Return the rows of ``judgements``; ``judgements`` maps their keys to them."""
+    each = judgements.values()
+    columns: dict[str, list[Any]] = {name: [getattr(j, name) for j in each] for name in _JUDGEMENT}
+    columns |= {"judgement_key": list(judgements), "started_at": [moment(j.started_at) for j in each]}
+    return _table(columns, _JUDGEMENT | {"started_at": _MOMENT})
+
+
+def label_table(labels: Mapping[str, Label]) -> pa.Table:
+    """Return the rows of ``labels``; ``labels`` maps their keys to them."""
+    each = labels.values()
+    columns: dict[str, list[Any]] = {name: [getattr(label, name) for label in each] for name in _LABEL}
+    columns |= {"label_key": list(labels), "labelled_at": [moment(label.labelled_at) for label in each]}
+    return _table(columns, _LABEL | {"labelled_at": _MOMENT})
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

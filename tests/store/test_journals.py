@@ -37,7 +37,8 @@ def append(journal: Path, *trials: Any) -> None:
 def test_ingest_keeps_every_field(path: Path, runs: Any) -> None:
     runs.add("r1")
     report = store.ingest(path, runs.folder)
-    assert report == store.IngestReport(runs=1, files=1, unchanged=0, trials_added=12, duplicates=0, torn=())
+    counts = {"runs": 1, "left_out": 0, "files": 1, "unchanged": 0, "trials_added": 12, "duplicates": 0}
+    assert report == store.IngestReport(**counts, torn=())
     with store.open(path, read_only=True) as opened:
         ask = opened.connection.execute
         assert ask("SELECT count(*), count(score), count(DISTINCT trial_key) FROM trials").fetchall() == [
@@ -73,7 +74,9 @@ def test_ingest_twice_adds_nothing(path: Path, runs: Any) -> None:
     store.ingest(path, runs.folder)
     before = prints(path)
     report = store.ingest(path, runs.folder)
-    assert report == store.IngestReport(runs=1, files=0, unchanged=1, trials_added=0, duplicates=0, torn=())
+    assert report == store.IngestReport(
+        runs=1, left_out=0, files=0, unchanged=1, trials_added=0, duplicates=0, torn=()
+    )
     assert prints(path) == before
 
 
@@ -138,7 +141,7 @@ def test_a_bad_line_leaves_its_whole_journal_out_and_the_others_in(path: Path, r
 def test_a_bad_line_takes_back_the_batches_before_it(
     path: Path, runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalstats.store.journals.BATCH", 2)
+    monkeypatch.setattr("evalstats.store.journal_files.BATCH", 2)
     journal = runs.add("r1")
     store.ingest(path, runs.folder)
     before = prints(path)
@@ -223,7 +226,7 @@ def test_no_folder_of_runs_is_an_error_and_makes_no_store(path: Path, tmp_path: 
 def test_batches_do_not_show(path: Path, runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     runs.add("r1")
     store.ingest(path, runs.folder)
-    monkeypatch.setattr("evalstats.store.journals.BATCH", 5)
+    monkeypatch.setattr("evalstats.store.journal_files.BATCH", 5)
     other = path.with_name("other.duckdb")
     store.ingest(other, runs.folder)
     assert prints(other) == prints(path)

@@ -50,6 +50,8 @@ def test_the_columns_are_those_documented(opened: Any) -> None:
         "outcomes": opened.outcomes("demo"),
         "case_evidence": opened.case_evidence("demo"),
         "run_evidence": opened.run_evidence("demo"),
+        "judgements": opened.judgements("demo"),
+        "labels": opened.labels("demo"),
     }
     for name, frame in asked.items():
         assert list(frame.columns) == documented(getattr(store.Store, name)), name
@@ -62,6 +64,21 @@ def test_case_hashes(opened: Any) -> None:
         ["r2", "c1", "6" * 64],
         ["r2", "c2", "7" * 64],
     ]
+
+
+def test_what_a_gate_asks_of_runs_and_cases(opened: Any) -> None:
+    runs = opened.run_evidence("demo")
+    assert runs[["run_id", "git_ref", "median_duration_s"]].to_numpy().tolist() == [
+        ["r1", "main", 0.25],
+        ["r2", "main", 0.25],
+    ]
+    assert runs["cost"].isna().all()  # no trial has a cost: unknown, not 0
+    cases = opened.case_evidence("demo").set_index(["run_id", "case_id"])
+    told = cases.loc[("r2", "c1")]
+    # of four usable trials two pass, one scores a third, one nothing: the median lies between 1/3 and 1
+    assert (told["n_usable"], told["n_passed"]) == (4, 2)
+    assert told["median_score"] == pytest.approx(2 / 3) and told["score_sum"] == pytest.approx(2 + 1 / 3)
+    assert list(told["dimensions"]) == ["correctness", "safety"]
 
 
 def test_case_runs(opened: Any) -> None:

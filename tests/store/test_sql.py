@@ -13,6 +13,7 @@ from evalstats.store import rows, sql
 
 VALUES: dict[str, Any] = {
     "run_ids": ["r1"],
+    "trial_keys": ["k1"],
     "bytes": 1,
     "lines": 1,
     "torn": False,
@@ -29,8 +30,11 @@ def incoming(query: str, runs: Any) -> Any:
         return rows.case_table({}, "r1", Path("manifest.json"))
     tables = {
         "trials_insert": rows.trial_table,
+        "trials_outdated": rows.trial_table,
         "expectations_insert": rows.expectation_table,
         "dimension_scores_insert": rows.dimension_table,
+        "judgements_insert": rows.judgement_table,
+        "labels_insert": rows.label_table,
     }
     return tables[query]({})
 
@@ -61,5 +65,5 @@ def test_every_query_is_asked_by_somebody(query: str) -> None:
 def test_names_are_in_order() -> None:
     assert sql.names("schema")[0] == "0001_first"
     assert sql.names("lake") == (
-        "allow", "cases", "dimension_scores", "expectations", "runs", "trials", "where"
+        "allow", "cases", "dimension_scores", "expectations", "judgements", "labels", "runs", "trials", "where"
     )  # fmt: skip

@@ -1,0 +1,46 @@
+-- What judges and people said of trials. Trials stand with the votes of their deployed judge; these are the votes.
+CREATE TABLE judgements (
+    judgement_key VARCHAR NOT NULL,
+    trial_key VARCHAR NOT NULL,
+    run_id VARCHAR NOT NULL,
+    case_id VARCHAR NOT NULL,
+    arm arm NOT NULL,
+    trial_index BIGINT NOT NULL CHECK (trial_index >= 1),
+    expectation BIGINT NOT NULL CHECK (expectation >= 0),
+    judge VARCHAR NOT NULL,
+    judge_sha256 VARCHAR NOT NULL,
+    rubric_sha256 VARCHAR NOT NULL,
+    family VARCHAR,
+    wording VARCHAR NOT NULL,
+    repeat BIGINT NOT NULL CHECK (repeat >= 1),
+    attempt BIGINT NOT NULL CHECK (attempt >= 1),
+    passed BOOLEAN,
+    mark DOUBLE CHECK (NOT isnan(mark) AND mark >= 0 AND mark <= 1),
+    error_class VARCHAR,
+    reason VARCHAR,
+    seed BIGINT,
+    graded_sha256 VARCHAR,
+    answer_sha256 VARCHAR,
+    model VARCHAR,
+    version VARCHAR,
+    started_at TIMESTAMP NOT NULL,
+    duration_s DOUBLE CHECK (NOT isnan(duration_s) AND duration_s >= 0),
+    tokens_in BIGINT,
+    tokens_out BIGINT,
+    cost DOUBLE CHECK (NOT isnan(cost) AND cost >= 0),
+    cost_source VARCHAR,
+    CHECK ((passed IS NULL) = (error_class IS NOT NULL))
+);
+
+CREATE TABLE labels (
+    label_key VARCHAR NOT NULL,
+    trial_key VARCHAR NOT NULL,
+    run_id VARCHAR NOT NULL,
+    case_id VARCHAR NOT NULL,
+    arm arm NOT NULL,
+    trial_index BIGINT NOT NULL CHECK (trial_index >= 1),
+    expectation BIGINT NOT NULL CHECK (expectation >= 0),
+    passed BOOLEAN NOT NULL,
+    labeller VARCHAR NOT NULL,
+    labelled_at TIMESTAMP NOT NULL
+);
