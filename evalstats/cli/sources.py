@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,7 @@ def gather(names: Sequence[str], options: Options, *, format: str | None, store:
     A name is ``NAME=PATH`` or a path of importable files, ``SUITE@ARM``, or the id of a run in the store. One path
     may hold several sides. Raises UsageError for a name that is none of these.
     """
+    gc.disable()  # rows come and go in their ten thousands, none of them in a circle
     sources: list[Source] = []
     for name in names:
         label, path = _path(name)

@@ -54,13 +54,13 @@ def _subject(result: GateResult) -> str:
 
 def summary(result: GateResult) -> str:
     """Return the verdict as Markdown for the page of a CI job: the finding, each check, what it stands on."""
-    lines = [f"## Gate: {word(result.verdict)}", "", _plain(_subject(result)), ""]
-    lines += [f"- {_plain(reason)}" for reason in result.reasons]
+    lines = [f"## Gate: {word(result.verdict)}", "", plain(_subject(result)), ""]
+    lines += [f"- {plain(reason)}" for reason in result.reasons]
     lines += ["", *table(HEADER, rows(result)), ""]
     stands = {"candidate": result.candidate, "history": result.history}
-    lines += [f"- {what}: {_plain(_span(groups))}" for what, groups in stands.items() if groups]
+    lines += [f"- {what}: {plain(_span(groups))}" for what, groups in stands.items() if groups]
     if result.report is not None:
-        lines.append(f"- report: {_plain(result.report)}")
+        lines.append(f"- report: {plain(result.report)}")
     lines.append(f"- exit code: {result.exit_code}")
     return "\n".join(lines) + "\n"
 
@@ -68,14 +68,14 @@ def summary(result: GateResult) -> str:
 def table(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     every = [header, ["---"] * len(header), *cells]
-    return [f"| {' | '.join(_plain(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in every]
+    return [f"| {' | '.join(plain(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in every]
 
 
 def _span(groups: Sequence[str]) -> str:
     return groups[0] if len(groups) == 1 else f"{len(groups)} runs, {groups[0]} to {groups[-1]}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that Markdown shows as it is, on one line, and that no browser takes for markup."""
     printable = "".join(c if c.isprintable() else " " for c in text)
     return (
@@ -94,7 +94,7 @@ def junit(result: GateResult) -> str:
     told = " ".join(f'{name}="{number}"' for name, number in counts.items())
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuite name={_attribute(f"gate {result.suite}")} tests="{len(said)}" {told}>',
+        f'<testsuite name={attribute(f"gate {result.suite}")} tests="{len(said)}" {told}>',
         *(line for check in result.checks for line in _testcase(result, check)),
         "</testsuite>",
     ]
@@ -102,13 +102,13 @@ def junit(result: GateResult) -> str:
 
 
 def _testcase(result: GateResult, check: Check) -> list[str]:
-    opening = f"  <testcase classname={_attribute(f'gate.{result.suite}')} name={_attribute(check.name)}"
+    opening = f"  <testcase classname={attribute(f'gate.{result.suite}')} name={attribute(check.name)}"
     if check.verdict is GateVerdict.PASS:
         return [f"{opening}/>"]
-    inside = f"    <{_JUNIT[check.verdict]} message={_attribute('; '.join(check.reasons))}/>"
+    inside = f"    <{_JUNIT[check.verdict]} message={attribute('; '.join(check.reasons))}/>"
     return [f"{opening}>", inside, "  </testcase>"]
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
     """Return a quoted attribute without the characters that XML does not know."""
     return quoteattr("".join(c if c.isprintable() and not 0xD800 <= ord(c) < 0xE000 else " " for c in text))
