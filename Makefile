@@ -24,6 +24,7 @@ check:
 
 slow: .venv/.ready-dev
 	$(BIN)/pytest -q -m "slow or not slow"
+	$(BIN)/python -m benchmarks.nightly_replay
 
 bench: .venv/.ready-dev .venv-peers/.ready
 	$(BIN)/python benchmarks/run.py
