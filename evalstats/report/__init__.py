@@ -12,6 +12,8 @@ In a notebook::
 :mod:`charts`         forest, archetype_bars, run_chart, case_strip: a drawing and its reading
 :mod:`wording`        numbers into sentences
 :mod:`audits`         suites and their baselines: read, shown and put into sentences
+:mod:`lifts`          the same for lifts; so do :mod:`comparisons`, :mod:`pilots`, :mod:`reviews`, each with a
+                      module ``*_wording`` beside it
 ====================  ============================================================================
 
 Outside::
@@ -20,43 +22,65 @@ Outside::
 
 ========================  ========================================================================
 :func:`build`             notebook -> checked, run, rendered, sealed, published version
+:func:`build_all`         several of them side by side; :class:`Request` names one, :class:`Execution` says how
 :func:`verify`            every difference between a version and what was published
 :func:`list_reports`      every version there is
 :func:`latest`            the newest good version of a report
 :func:`resolve`           the version that a reference names
 :func:`read_report`       the report.json of a version
-:func:`parse_parameters`  ``NAME=VALUE`` texts of a command line
+:func:`diff`              what changed between two versions: inputs, numbers with intervals, packages
+:func:`as_markdown`       a report as Markdown, for a job page; :func:`as_pdf` prints its page
+:func:`parse_parameters`  ``NAME=VALUE`` texts of a command line; :func:`requests_for` deals them out
 ========================  ========================================================================
 
-Inside: ``parameters`` checks, ``kernel`` runs, ``executed`` cleans up, ``provenance`` says what a report stands on,
-``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas`` and ``theme`` draw. Nothing heavy is
-imported before it is used, so importing this room is cheap.
+Inside: ``parameters`` checks, ``kernel`` runs (in forks of ``warm``), ``executed`` cleans up, ``provenance`` says
+what a report stands on, ``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas`` and ``theme``
+draw, ``showing`` teaches a notebook to show results, ``lab`` opens one. Nothing heavy is imported before it is used,
+so importing this room is cheap.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 _HOMES = {
     "BuiltReport": "builder",
     "Column": "tables",
     "Draft": "draft",
+    "Execution": "kernel",
     "Finding": "integrity",
-    "Limits": "kernel",
+    "Request": "batch",
     "Table": "tables",
     "Version": "bundle",
+    "as_markdown": "markdown",
+    "as_pdf": "pdf",
     "audits": "",
     "build": "builder",
+    "build_all": "batch",
     "case_runs": "inputs",
     "charts": "",  # a module itself
+    "comparison_tables": "",
+    "comparison_wording": "",
+    "comparisons": "",
+    "diff": "differences",
     "facts": "inputs",
     "latest": "bundle",
+    "lift_wording": "",
+    "lifts": "",
     "list_reports": "bundle",
     "locked": "inputs",
     "parse_parameters": "parameters",
+    "pilot_tables": "",
+    "pilot_wording": "",
+    "pilots": "",
     "read_report": "bundle",
+    "requests_for": "batch",
     "resolve": "bundle",
+    "review_tables": "",
+    "review_wording": "",
+    "reviews": "",
     "verify": "integrity",
     "wording": "",
 }
@@ -70,3 +94,13 @@ def __getattr__(name: str) -> Any:
     module = importlib.import_module(f"evalstats.report.{_HOMES[name] or name}")
     globals()[name] = getattr(module, name) if _HOMES[name] else module
     return globals()[name]
+
+
+def _show_in_notebook() -> None:
+    """In a notebook, let estimates and tests be shown; elsewhere there is nothing to teach."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None and hasattr(shell, "display_formatter"):
+        importlib.import_module("evalstats.report.showing").register(shell)
+
+
+_show_in_notebook()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from evalstats.report import (
     page,
     parameters,
     provenance,
+    suite_files,
 )
-from evalstats.report.kernel import Limits, Outcome
+from evalstats.report.kernel import Execution, Outcome
 from evalstats.report.parameters import STORE
 from evalstats.report.provenance import Job
 
@@ -54,7 +56,7 @@ def build(
     reports: Path | str,
     parameters: Mapping[str, Any] | None = None,
     subject: str | None = None,
-    limits: Limits | None = None,
+    execution: Execution | None = None,
 ) -> BuiltReport:
     """Run a notebook over a snapshot of the store and publish what it says as the next version of its subject.
 
@@ -71,8 +73,8 @@ def build(
         Values for what the notebook declares; texts are read as the declared kind.
     subject : str, optional
         What the report is about; by default what the notebook says.
-    limits : Limits, optional
-        How long it may take.
+    execution : Execution, optional
+        How long it may take, and whether it starts cold.
 
     Returns
     -------
@@ -84,19 +86,19 @@ def build(
         The parameters do not fit, the suite is private, or the notebook did not end well: then a failed version,
         which never becomes the latest, keeps what is known of it.
     """
-    started = time.time()
+    started, how = time.time(), execution or Execution()
     path = find_notebook(notebook)
-    with tempfile.TemporaryDirectory(prefix="evalstats-report-") as folder:
-        work = Path(folder)
+    kernel.prepare(how)
+    with _work_folder(path) as work:
         job = _prepare(path, dict(parameters or {}), store, work)
-        outcome = kernel.run(job.source, job.parameters, work, limits or Limits())
+        outcome = kernel.run(job.source, job.parameters, work, how)
         document, files, outcome = _collect(job, work, outcome)
         name = bundle.check_name("subject", subject or _subject(job, document))
         files["notebook.ipynb"] = executed.normalised(work, job.source)
         manifest = provenance.manifest(job, name, document, outcome.status)
         files["report.html"] = _page(manifest, document, files, outcome).encode()
         sealed = bundle.seal(manifest, files)
-        run = provenance.run_record(started, outcome.status)
+        run = provenance.run_record(started, outcome)
     place, unchanged = bundle.publish(Path(reports) / job.name / name, sealed, files, run)
     if outcome.status != kernel.OK:
         where = f"cell {outcome.cell}: " if outcome.cell is not None else ""
@@ -123,6 +125,16 @@ def find_notebook(notebook: str | Path) -> Path:
 
 
 # --- before --------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _work_folder(notebook: Path) -> Iterator[Path]:
+    """Yield a folder to work in; a system that gives no more room, files or processes becomes a ReportError."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="evalstats-report-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise ReportError(f"cannot be run: {error.strerror or error}", path=notebook) from None
 
 
 def _prepare(path: Path, given: dict[str, Any], store: Path | str | None, work: Path) -> Job:
@@ -157,6 +169,8 @@ def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
     hashes = tuple(sorted(set(runs["suite_scoring"].dropna())))
     values = {**job.parameters, STORE: INPUTS}
     ready = replace(job, parameters=values, inputs=digests, suite_hashes=hashes, evidence=found)
+    if suite_files.SUITES in values:
+        ready = suite_files.freeze(ready, suite, work / suite_files.SUITES)
     return _with_lock(ready, suite, work) if job.parameters.get(LOCK) else ready
 
 
@@ -179,17 +193,8 @@ def _collect(
 ) -> tuple[dict[str, Any] | None, dict[str, bytes], Outcome]:
     """Return the document and files that the notebook left; what is not as it must be makes it a failed one."""
     if outcome.status != kernel.OK:
-        text = executed.scrubbed(outcome.traceback, work)
-        return (
-            None,
-            {},
-            Outcome(
-                status=outcome.status,
-                message=executed.scrubbed(outcome.message, work),
-                cell=outcome.cell,
-                traceback=text,
-            ),
-        )
+        message, text = (executed.scrubbed(t, work) for t in (outcome.message, outcome.traceback))
+        return None, {}, replace(outcome, message=message, traceback=text)
     try:
         said = _read_document(job, work / kernel.BUNDLE / "report.json")
         document = evidence.add(said, job.evidence)
@@ -197,7 +202,8 @@ def _collect(
         files = _files(work / kernel.BUNDLE, document)
         return document, files | {"report.json": draft.as_json(document).encode()}, outcome
     except EvalstatsError as error:
-        return None, {}, Outcome(status=kernel.FAILED, message=executed.scrubbed(error.message, work))
+        message = executed.scrubbed(error.message, work)
+        return None, {}, replace(outcome, status=kernel.FAILED, message=message)
 
 
 def _read_document(job: Job, path: Path) -> dict[str, Any]:

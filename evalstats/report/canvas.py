@@ -31,7 +31,13 @@ class Drawing:
 
     def spec(self) -> dict[str, Any]:
         """Return the Vega-Lite specification, data inside."""
-        spec: dict[str, Any] = self.chart.to_dict()
+        return self._spec
+
+    @functools.cached_property
+    def _spec(self) -> dict[str, Any]:
+        # Altair would hold every chart of ours against its schema, which takes longer than drawing it. The tests
+        # do that once; here what counts is that every row was drawn, and `svg` counts.
+        spec: dict[str, Any] = self.chart.to_dict(validate=False)
         return spec | {"config": theme.config()}
 
     @functools.cached_property
@@ -98,15 +104,13 @@ class Canvas:
 
     def drawing(self) -> Drawing:
         """Return the finished drawing."""
-        chart = (
-            alt.layer(*self.layers)
-            .resolve_scale(x="independent", y="independent")
-            .properties(
-                width=self.width,
-                height=self.height,
-                autosize=alt.AutoSizeParams(type="none"),
-                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
-            )
+        chart = alt.LayerChart(  # all at once: each of Altair's methods would copy every row again
+            layer=self.layers,
+            resolve=alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent")),
+            width=self.width,
+            height=self.height,
+            autosize=alt.AutoSizeParams(type="none"),
+            padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
         )
         return Drawing(chart, self.marks)
 
@@ -121,7 +125,8 @@ class Canvas:
     def words(self, name: str, rows: Sequence[Row], *, align: Align = "left", bold: bool = False) -> None:
         """Write each row's ``text`` at its pixels ``x``, ``y``, in its ``colour``."""
         mark = alt.MarkDef(type="text", align=align, fontWeight=600 if bold else "normal", clip=False)
-        self.add(name, mark, rows, x=x("x", PIXELS), y=y("y", PIXELS), text="text:N", color=colour())
+        shown = {"text": alt.Text("text", type="nominal"), "color": colour()}
+        self.add(name, mark, rows, x=x("x", PIXELS), y=y("y", PIXELS), **shown)
 
     def lines(self, name: str, rows: Sequence[Row], *, dash: Sequence[int] = (), width: float = 1) -> None:
         """Draw thin straight lines between pixels ``x``, ``y`` and ``x2``, ``y2``, each in its ``colour``."""

@@ -118,6 +118,8 @@ def _line(row: Mapping[str, Any], label: str, signed: bool, paint: str, total: b
 
     write = tables.signed if signed else tables.rate
     value = tables.estimate(row, write)
+    if known("estimate") is not None and known("conf_low") is None:
+        value = f"{write(row['estimate'])}, no interval"
     ends = known("conf_low"), known("conf_high")
     return Line(
         tables.visible(row[label]),

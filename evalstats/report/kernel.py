@@ -1,8 +1,9 @@
-"""Run one notebook in processes of its own: papermill in one, the kernel it starts in another.
+"""Run one notebook in processes of its own: papermill in one, its kernel in another.
 
-Nothing of the caller reaches the notebook but what is named here: a short list of environment variables, a home
-folder of its own, and a kernel that is this very Python, whatever kernels are installed. Status comes from the
-exception alone: after a dead kernel or a timeout, papermill's own notebook says that every cell completed.
+Both are forks of a warm Python (module ``warm``) or, with ``cold``, each starts from nothing: the same bytes come
+out, later. Nothing of the caller reaches the notebook but what is named here: a short list of environment variables,
+a home folder of its own, and a kernel that is this very Python, whatever kernels are installed. Status comes from
+the exception alone: after a dead kernel or a timeout, papermill's own notebook says that every cell completed.
 
 Run as a module, this file is the inner process.
 """
@@ -17,58 +18,97 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import evalstats
+from evalstats.report import warm
 from evalstats.report.draft import FOLDER_VARIABLE
 
 OK, FAILED, DEAD, TIMEOUT = "ok", "failed", "dead-kernel", "timeout"
 SOURCE, EXECUTED, BUNDLE = "source.ipynb", "executed.ipynb", "bundle"
-_JOB, _OUTCOME, _KERNEL = "job.json", "outcome.json", "evalstats-cold"
+COLD, WARM = "cold", "warm"
+_JOB, _OUTCOME, _KERNEL = "job.json", "outcome.json", "evalstats"
+_MODULE = "evalstats.report.kernel"
 _START_SECONDS = 60
-_KEPT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH", "SSL_CERT_FILE")
+_KEPT = (
+    "PATH TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SSL_CERT_FILE"
+    " PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX"
+).split()
 _FIXED = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
     "TZ": "UTC",
     "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
     "OPENBLAS_NUM_THREADS": "1",  # sums in one order, so that the last digit does not depend on the machine's load
     "OMP_NUM_THREADS": "1",
 }
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
+Process: TypeAlias = "subprocess.Popen[bytes] | warm.Fork"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long a notebook may take, in seconds: each cell, and the whole from start to end."""
+class Execution:
+    """How a notebook is run: how long a cell and the whole may take, in seconds, and whether from a cold start."""
 
     cell_seconds: float = 600
     total_seconds: float = 1800
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a notebook ended. ``message`` is one line; ``cell`` the number of the code cell that raised."""
+    """How a notebook ended. ``message`` is one line; ``cell`` the number of the code cell that raised.
+
+    ``kernel`` says from which start it ran, cold or warm.
+    """
 
     status: str
     message: str = ""
     cell: int | None = None
     traceback: str = ""
+    kernel: str = COLD
 
 
-def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, limits: Limits) -> Outcome:
+def prepare(execution: Execution) -> None:
+    """Begin to warm up, so that it is done when the first notebook is ready to run."""
+    if not execution.cold:
+        warm.start(_surroundings())
+
+
+def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, execution: Execution) -> Outcome:
     """Run a notebook inside the folder ``work``; leaves ``executed.ipynb`` and what its draft saved in ``bundle``."""
     (work / SOURCE).write_bytes(notebook)
     (work / BUNDLE).mkdir()
-    _write_kernel(work)
-    job = {"parameters": dict(parameters), "cell_seconds": limits.cell_seconds}
+    job = {"parameters": dict(parameters), "cell_seconds": execution.cell_seconds}
     (work / _JOB).write_text(json.dumps(job), "utf-8")
-    with (work / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evalstats.report.kernel"],
+    process = _start(work, execution.cold)
+    start = WARM if isinstance(process, warm.Fork) else COLD
+    try:
+        process.wait(execution.total_seconds)
+    except subprocess.TimeoutExpired:
+        message = f"took longer than {execution.total_seconds:g} s"
+        return Outcome(status=TIMEOUT, message=message, kernel=start)
+    finally:
+        _end(process)
+    return replace(_outcome(work), kernel=start)
+
+
+def _start(work: Path, cold: bool) -> Process:
+    """Start the process that runs the notebook: a fork where there can be one."""
+    server = None if cold else warm.start(_surroundings())
+    if server is not None:
+        _write_kernel(work, {"kernel_provisioner": {"provisioner_name": warm.PROVISIONER}})
+        forked = server.fork(_MODULE, work, environment(work))
+        if forked is not None:
+            return forked
+    _write_kernel(work, {})
+    with (work / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", _MODULE],
             cwd=work,
             env=environment(work),
             stdin=subprocess.DEVNULL,
@@ -76,18 +116,10 @@ def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, limits: Limi
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        try:
-            process.wait(limits.total_seconds)
-        except subprocess.TimeoutExpired:
-            return Outcome(status=TIMEOUT, message=f"took longer than {limits.total_seconds:g} s")
-        finally:
-            _end(process)
-    return _outcome(work, process.returncode)
 
 
 def environment(work: Path) -> dict[str, str]:
     """Return the environment of the notebook: an allow-list, so that no credential is in reach."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     home = work / "home"
     home.mkdir(exist_ok=True)
     own = {
@@ -98,21 +130,27 @@ def environment(work: Path) -> dict[str, str]:
         "JUPYTER_PATH": str(work),
         FOLDER_VARIABLE: str(work / BUNDLE),
     }
+    return _surroundings() | own
+
+
+def _surroundings() -> dict[str, str]:
+    """Return what the environments of all notebooks have in common."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     root = Path(evalstats.__path__[0]).parent
     if root.name not in ("site-packages", "dist-packages"):  # a checkout is not on the path of a new Python
-        own["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [kept.get("PYTHONPATH")])])
-    return kept | _FIXED | own
+        kept["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [kept.get("PYTHONPATH")])])
+    return kept | _FIXED
 
 
-def _write_kernel(work: Path) -> None:
+def _write_kernel(work: Path, metadata: Mapping[str, Any]) -> None:
     folder = work / "kernels" / _KERNEL
-    folder.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    folder.mkdir(parents=True, exist_ok=True)
+    argv = [sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python", "metadata": metadata}
     (folder / "kernel.json").write_text(json.dumps(spec), "utf-8")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Process) -> None:
     """End what is left of the process and of the kernels it started."""
     import psutil  # type: ignore[import-untyped]
 
@@ -130,11 +168,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _outcome(work: Path, returncode: int) -> Outcome:
+def _outcome(work: Path) -> Outcome:
     try:
         return Outcome(**json.loads((work / _OUTCOME).read_text("utf-8")))
     except (OSError, ValueError):
-        return Outcome(status=FAILED, message=f"the process that runs the notebook ended with {returncode}")
+        return Outcome(
+            status=FAILED, message="the process that runs the notebook ended before the notebook did"
+        )
 
 
 # --- the inner process ---------------------------------------------------------------------------
@@ -143,6 +183,10 @@ def _outcome(work: Path, returncode: int) -> Outcome:
 def main() -> None:
     """Run the job in the current folder and write down how it ended."""
     threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    if warm.KERNEL_VARIABLE in os.environ:
+        from evalstats.report import provisioner
+
+        provisioner.register()
     job = json.loads(Path(_JOB).read_text("utf-8"))
     Path(_OUTCOME).write_text(json.dumps(asdict(_execute(job))), "utf-8")
 

@@ -1,12 +1,15 @@
 """The page: a report.json and its drawings, as one file that asks nothing of anyone.
 
-The page needs no script and no network. Everything a notebook says is text and is escaped as text; the only
-markup that enters is a drawing, and of that only the shapes that a drawing is made of.
+The page needs no network, and says the same without its one small script. Everything a notebook says is text and
+is escaped as text; the only markup that enters is a drawing, and of that only the shapes that a drawing is made of.
+The policy of the page names the digests of our script and our style sheet, so nothing else can run or style it.
 """
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,9 @@ from evalstats.report import tables, theme
 
 if TYPE_CHECKING:
     import jinja2
+
+    from evalstats.report.differences import Change, Difference
+    from evalstats.stats import Estimate, Test
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONG_TABLE = 60  # rows; a longer one is folded
@@ -56,6 +62,47 @@ def fragment(table: Mapping[str, Any]) -> str:
     return _template("one_table.html.j2").render(t=table, long_table=LONG_TABLE)
 
 
+def render_diff(difference: Difference) -> str:
+    """Return the page of a difference between two reports."""
+    shown = [
+        _table_of(f"group-{n}", title, changes)
+        for n, (title, changes) in enumerate(difference.groups().items(), 1)
+    ]
+    parts = [f"{t['heading'].lower()} {t['rows']}" for t in shown]
+    finding = (
+        f"{tables.some(len(difference.changes), 'change')}: {', '.join(parts)}." if parts else "Nothing."
+    )
+    told = {"before": difference.before, "after": difference.after, "finding": finding, "shown": shown}
+    return _template("diff.html.j2").render(**told, **_COMMON)
+
+
+def _table_of(name: str, heading: str, changes: Sequence[Change]) -> dict[str, Any]:
+    columns = [{"name": n, "title": n.capitalize(), "numeric": False} for n in ("what", "before", "after")]
+    cells = [[change.what, change.before, change.after] for change in changes]
+    title = tables.some(len(cells), "change")
+    told = {"name": name, "heading": heading, "title": title, "columns": columns}
+    return {**told, "rows": len(cells), "cells": cells}
+
+
+def estimate(result: Estimate) -> str:
+    """Return an estimate as HTML, for a cell of a notebook."""
+    row = result.as_row()
+    signed = "difference" in str(row["estimand"])
+    shown = tables.estimate(row, tables.signed if signed else tables.rate)
+    told = {"percent": tables.percent, "some": tables.some}
+    return _template("estimate.html.j2").render(row=row, shown=shown, **told)
+
+
+def test(result: Test) -> str:
+    """Return a test as HTML, for a cell of a notebook."""
+    row = result.as_row()
+    shown, statistic = (
+        tables.missing() if tables.is_missing(row[name]) else write(row[name])
+        for name, write in (("p_value", tables.p_value), ("statistic", tables.number))
+    )
+    return _template("test.html.j2").render(row=row, shown=shown, statistic=statistic)
+
+
 def summary(document: Mapping[str, Any]) -> str:
     """Return the finding and the headline as HTML, for a cell of a notebook."""
     return _template("summary.html.j2").render(report=document)
@@ -92,6 +139,20 @@ def _style() -> Any:
     )
 
 
+def _script() -> Any:
+    """Return the script of the page. Ours alone, so it is markup."""
+    from markupsafe import Markup
+
+    return Markup((TEMPLATES / "report.js").read_text("utf-8"))
+
+
+def hash_of(text: str) -> Any:
+    """Return the source that a Content-Security-Policy allows by the digest of its text."""
+    from markupsafe import Markup
+
+    return Markup(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
+
+
 def drawing(svg: str, name: str, title: str, reading: str) -> Any:
     """Return an SVG as markup for the page: its shapes in the page's colours, with a title and a description."""
     from markupsafe import Markup
@@ -124,7 +185,9 @@ def _copy(source: ElementTree.Element, parent: ElementTree.Element) -> None:
 
 
 _COMMON: dict[str, Any] = {
-    "style": _style,
+    "style": functools.cache(_style),
+    "script": functools.cache(_script),
+    "hash_of": hash_of,
     "drawing": drawing,
     "count": tables.count,
     "long_table": LONG_TABLE,

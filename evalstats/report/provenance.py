@@ -17,13 +17,15 @@ import evalstats
 from evalstats import contract
 from evalstats.report import page
 from evalstats.report.evidence import Evidence
+from evalstats.report.kernel import Outcome
 from evalstats.report.parameters import Scalar
 from evalstats.trials import timestamp
 
 PACKAGES = (
     "altair duckdb ipykernel jinja2 nbclient numpy pandas papermill pyarrow scipy statsmodels vl-convert-python"
 ).split()
-_CODE = (".py", ".sql", ".j2", ".css")
+_PAGE = (".j2", ".css", ".js")
+_CODE = (".py", ".sql", *_PAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ def manifest(job: Job, subject: str, document: Mapping[str, Any] | None, status:
         "seed": job.parameters.get("seed"),
         "inputs": job.inputs,
         "suite_scoring": list(job.suite_hashes),
-        "template_sha256": _tree_digest(page.TEMPLATES, (".j2", ".css")),
+        "template_sha256": _tree_digest(page.TEMPLATES, _PAGE),
         "code_sha256": _tree_digest(Path(evalstats.__path__[0]), _CODE),
         "python": platform.python_version(),
         "packages": _package_versions(),
@@ -104,13 +106,13 @@ def _lock(document: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def run_record(started: float, status: str) -> dict[str, Any]:
+def run_record(started: float, outcome: Outcome) -> dict[str, Any]:
     """Return what differs from build to build: kept beside the report, outside its content hash."""
     return {
         "started_at": timestamp(datetime.fromtimestamp(started, UTC)),
         "finished_at": timestamp(),
         "duration_s": round(time.time() - started, 3),
         "host": socket.gethostname(),
-        "kernel": "cold",
-        "status": status,
+        "kernel": outcome.kernel,
+        "status": outcome.status,
     }

@@ -212,7 +212,7 @@ class Table:
             raise ValueError(f"table {self.name!r} has no column {name!r}; known: {known}")
         if style and style not in FORMATS and style not in ROW_FORMATS:
             raise ValueError(f"format must be one of {', '.join((*FORMATS, *ROW_FORMATS))}, got {style!r}")
-        if not style and name == "estimate" and _holds_estimates(self.frame):
+        if not style and name == "estimate" and holds_estimates(self.frame):
             usual = _estimate_column(self.frame)
             return Column(name, title or usual.title, usual.format)
         return Column(name, title or _heading(name), style or _format_of(self.frame[name]))
@@ -255,13 +255,14 @@ def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def _usual_columns(frame: pd.DataFrame) -> list[Column | str]:
     """Return every column of a frame; of estimates, the grouping keys and then each number with its interval."""
     names = [str(name) for name in frame.columns]
-    if not _holds_estimates(frame):
+    if not holds_estimates(frame):
         return list(names)
     keys = names[: names.index("estimand")]
     return [*keys, "estimand", "estimate", "n_cases", "n_trials", "population", "method"]
 
 
-def _holds_estimates(frame: pd.DataFrame) -> bool:
+def holds_estimates(frame: pd.DataFrame) -> bool:
+    """Return whether each row of a frame is an estimate, with or without grouping keys."""
     return set(frame.columns) >= _ESTIMATE
 
 

@@ -107,3 +107,10 @@ def count_marks(text: str) -> dict[str, int]:
 def themed(text: str) -> str:
     """Return an SVG whose colours are the CSS variables of the page, for inlining."""
     return _COLOUR.sub(lambda match: _VARIABLES[match.group()], text)
+
+
+def painted(text: str) -> str:
+    """Return a page whose drawings name light colours again, for readers that know no CSS variables there."""
+    for colour, variable in _VARIABLES.items():
+        text = text.replace(f'="{variable}"', f'="{colour}"')
+    return text

@@ -229,6 +229,22 @@ def draft():
     return make_draft()
 
 
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium of the system; without one the test is skipped."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield started
+        started.close()
+
+
 ORIGIN = [("Notebook", "variance_bands"), ("Runs", [f"run-{i}" for i in range(9)]), ("Parameters", ["a = 1"])]
 
 
@@ -376,7 +392,8 @@ def fill_store(tmp_path):
         for night in range(1, nights + 1):
             for arm in arms:
                 write_run(runs, night, arm, cases=cases, visibility=visibility, happens=happens)
-        store.ingest(tmp_path / "data" / "evalstats.duckdb", runs)
+        private = visibility == "private_holdout"
+        store.ingest(tmp_path / "data" / "evalstats.duckdb", runs, private=private)
         return tmp_path / "data" / "evalstats.duckdb"
 
     return fill

@@ -1,15 +1,17 @@
 import json
 import os
 import re
+import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from evalstats import report, store
-from evalstats.errors import ReportError
+from evalstats.errors import EvalstatsError, ReportError
 from evalstats.report import builder
-from evalstats.report.kernel import Limits
+from evalstats.report.kernel import Execution
 
 PRINTS = "values = [seed, seed + 1]\nprint('from the notebook', level)\nprint(object())"
 
@@ -22,8 +24,10 @@ def files(folder):
 
 @pytest.fixture
 def away(monkeypatch):
-    """Change time zone and umask for the rest of the test."""
+    """Change time zone, locale and umask for the rest of the test."""
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    for name in ("LANG", "LC_ALL", "LC_NUMERIC", "LANGUAGE"):
+        monkeypatch.setenv(name, "tr_TR.ISO-8859-9")
     monkeypatch.setenv("PYTHONHASHSEED", "99")
     time.tzset()
     before = os.umask(0o077)
@@ -37,7 +41,11 @@ def test_a_notebook_becomes_a_version_byte_for_byte(write_notebook, tmp_path, re
     notebook = write_notebook(work=PRINTS)
     first = report.build(notebook, reports=tmp_path / "one", parameters={"seed": "9"})
     request.getfixturevalue("away")
-    second = report.build(notebook, reports=tmp_path / "two" / "deeper", parameters={"seed": 9})
+    second = report.build(
+        notebook, reports=tmp_path / "two" / "deeper", parameters={"seed": 9}, execution=Execution(cold=True)
+    )
+    starts = [json.loads((built.path / "run.json").read_text())["kernel"] for built in (first, second)]
+    assert starts == ["warm", "cold"]
     one, two = files(first.path), files(second.path)
     assert set(one) == {
         "manifest.json",
@@ -89,9 +97,9 @@ def failed(tmp_path_factory, save_notebook_in):
 
     def build(name):
         notebook = save_notebook_in(folder, name, **BAD[name])
-        limits = Limits(cell_seconds=1 if name == "slow" else 60)
+        execution = Execution(cell_seconds=1 if name == "slow" else 60)
         with pytest.raises(ReportError) as caught:
-            report.build(notebook, reports=folder / "reports", subject="demo", limits=limits)
+            report.build(notebook, reports=folder / "reports", subject="demo", execution=execution)
         return str(caught.value)
 
     with ThreadPoolExecutor(3) as pool:
@@ -147,14 +155,86 @@ def test_an_unknown_notebook_lists_the_known_ones(tmp_path):
         report.build("nope", reports=tmp_path)
 
 
+# --- interruptions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "cold"), [("dead", False), ("slow", False), ("dead", True)])
+def test_the_latest_stays_what_it_was(write_notebook, tmp_path, name, cold):
+    subject = tmp_path / "reports" / "small" / "demo"
+    good = report.build(write_notebook(), reports=tmp_path / "reports").path
+    before = files(good)
+    how = Execution(cell_seconds=1, cold=cold)
+    with pytest.raises(ReportError, match=r"dead-kernel|timeout"):
+        report.build(
+            write_notebook(work=BAD[name]["work"]),
+            reports=tmp_path / "reports",
+            subject="demo",
+            execution=how,
+        )
+    assert report.latest(tmp_path / "reports", "small", "demo") == good
+    assert files(good) == before and report.verify(good) == []
+    assert sorted(entry.name[:11] for entry in subject.iterdir()) == sorted(
+        [good.name[:11], "0002-failed", "chain.jsonl"]
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a function that mounts a folder on a file system of so many KiB."""
+    mounted = []
+
+    def mount(size):
+        folder = tmp_path / f"disk-{len(mounted)}"
+        folder.mkdir()
+        words = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", folder]
+        if os.geteuid() or subprocess.run(words, check=False, capture_output=True).returncode:
+            pytest.skip("only root may mount a small disk")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_leaves_no_half_version(write_notebook, small_disk):
+    reports = small_disk(256)
+    good = report.build(write_notebook(), reports=reports).path
+    before = files(reports)
+    (reports / "filler").write_bytes(b"x" * 1024 * (os.statvfs(reports).f_bavail * 4 - 16))
+    with pytest.raises(ReportError, match="cannot be written: No space left on device"):
+        report.build(write_notebook(), reports=reports, parameters={"seed": 8})
+    (reports / "filler").unlink()
+    assert files(reports) == before and report.latest(reports, "small", "demo") == good
+    assert not [entry for entry in good.parent.iterdir() if entry.name.startswith(".")]
+    assert report.build(write_notebook(), reports=reports, parameters={"seed": 8}).version.startswith("0002-")
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_no_room_to_work_in_is_one_clear_line(write_notebook, small_disk, tmp_path, monkeypatch, cold):
+    room = small_disk(64)
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    fills = "open('filler', 'wb').write(b'x' * 500_000)"
+    with pytest.raises(ReportError, match=r"No space left on device|ended before the notebook did"):
+        report.build(
+            write_notebook(work=fills),
+            reports=tmp_path / "reports",
+            subject="demo",
+            execution=Execution(cold=cold),
+        )
+    assert all("failed" in version.version for version in report.list_reports(tmp_path / "reports"))
+    assert list(room.iterdir()) == []
+
+
 # --- with a store --------------------------------------------------------------------------------
 
 
-def test_the_variance_notebook_becomes_a_report(fill_store, tmp_path):
+def test_the_variance_notebook_becomes_a_report(fill_store, tmp_path, request):
     path = fill_store(nights=6)
-    built = report.build(
-        "variance_bands", store=path, reports=tmp_path / "reports", parameters={"suite": "demo"}
-    )
+    asked = {"store": path, "reports": tmp_path / "reports", "parameters": {"suite": "demo"}}
+    built = report.build("variance_bands", **asked)
+    request.getfixturevalue("away")
+    assert report.build("variance_bands", **asked, execution=Execution(cold=True)).unchanged
     assert report.verify(built.path) == []
     document = json.loads((built.path / "report.json").read_text())
     assert document["data"]["n_runs"] == 12 and document["data"]["n_trials"] == 288
@@ -180,7 +260,7 @@ def test_the_same_rows_from_a_file_or_a_lake_are_the_same_inputs(fill_store, tmp
 
 def test_a_private_suite_has_no_public_report(fill_store, tmp_path):
     path = fill_store(visibility="private_holdout")
-    with pytest.raises(ReportError, match="private suites have no public report yet"):
+    with pytest.raises(EvalstatsError, match="private suites"):
         report.build("variance_bands", store=path, reports=tmp_path / "reports", parameters={"suite": "demo"})
     assert not (tmp_path / "reports").exists()
 

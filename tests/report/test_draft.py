@@ -65,6 +65,13 @@ def test_the_specification_can_be_drawn_again(draft, tmp_path):
     )
 
 
+def test_the_charts_are_what_altair_allows(draft):
+    """A build does not hold them against the schema of Vega-Lite; this does."""
+    for figure in draft._figures.values():
+        for drawing in (figure.wide, figure.narrow):
+            drawing.chart.to_dict(validate=True)
+
+
 def test_a_table_keeps_its_digits_in_the_csv(draft, bands, tmp_path):
     draft.write(tmp_path)
     with (tmp_path / "tables/bands.csv").open(newline="") as file:

@@ -5,19 +5,25 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import psutil
 import pytest
 
 from evalstats.report import kernel
-from evalstats.report.kernel import Limits, Outcome
+from evalstats.report.kernel import Execution, Outcome
+
+STARTS = ("warm", "cold")
 
 
-@pytest.fixture
-def run(write_notebook, tmp_path):
+@pytest.fixture(params=STARTS)
+def run(request, write_notebook, tmp_path):
     def go(source, **limits):
         work = tmp_path / "work"
         work.mkdir()
         path = write_notebook(parameters="x = 1", work=source, save=None)
-        return kernel.run(path.read_bytes(), {"x": 2}, work, Limits(**limits)), work
+        how = Execution(cold=request.param == "cold", **limits)
+        outcome = kernel.run(path.read_bytes(), {"x": 2}, work, how)
+        assert outcome.kernel == request.param
+        return outcome, work
 
     return go
 
@@ -50,7 +56,7 @@ def test_the_notebook_runs_in_a_world_of_its_own(run, monkeypatch):
         " open('seen.json', 'w'))"
     )
     outcome, work = run(source)
-    assert outcome == Outcome(status="ok")
+    assert outcome == Outcome(status="ok", kernel=outcome.kernel)
     names, folder, home, zone, x, python = json.loads((work / "seen.json").read_text())
     assert not {"ANTHROPIC_API_KEY", "SOMETHING_ELSE"} & set(names)
     assert (folder, home, zone, x, python) == (str(work), str(work / "home"), "UTC", 2, sys.executable)
@@ -60,6 +66,8 @@ def test_the_notebook_runs_in_a_world_of_its_own(run, monkeypatch):
 ENDINGS = {
     "raises": ("def deep():\n    raise ValueError('first line\\nthe reason')\ndeep()", {}),
     "dies": ("print('before', flush=True)\nimport os\nos._exit(3)", {}),
+    "is killed": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", {}),
+    "orphans itself": ("import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)", {}),
     "waits": ("import time\ntime.sleep(600)", {"cell_seconds": 1}),
     "holds on": (
         "import subprocess, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -70,49 +78,67 @@ ENDINGS = {
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory, save_notebook_in):
-    """Run every notebook that does not end well, side by side: name -> outcome, folder, seconds."""
+def endings(tmp_path_factory, save_notebook_in):
+    """Run every notebook that does not end well, from both starts, several at a time."""
 
-    def end(name):
+    def end(job):
+        name, start = job
         source, limits = ENDINGS[name]
         work, started = tmp_path_factory.mktemp("work"), time.monotonic()
         path = save_notebook_in(
             tmp_path_factory.mktemp("notebook"), parameters="x = 1", work=source, save=None
         )
-        outcome = kernel.run(path.read_bytes(), {"x": 2}, work, Limits(**limits))
+        how = Execution(cold=start == "cold", **limits)
+        outcome = kernel.run(path.read_bytes(), {"x": 2}, work, how)
         return outcome, work, time.monotonic() - started
 
-    with ThreadPoolExecutor(len(ENDINGS)) as pool:
-        return dict(zip(ENDINGS, pool.map(end, ENDINGS), strict=True))
+    jobs = [(name, start) for name in ENDINGS for start in STARTS]
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip(jobs, pool.map(end, jobs), strict=True))
+
+
+@pytest.fixture(params=STARTS)
+def ended(request, endings):
+    """Name -> outcome, folder, seconds, from one start."""
+    return lambda name: endings[name, request.param]
 
 
 def test_a_cell_that_raises_is_named(ended):
-    outcome, work, _ = ended["raises"]
+    outcome, work, _ = ended("raises")
     assert (outcome.status, outcome.cell, outcome.message) == ("failed", 3, "ValueError: the reason")
     assert "in deep()" in outcome.traceback and "\x1b" not in outcome.traceback
     assert gone(work)
 
 
-def test_a_dead_kernel_is_told_from_a_failure(ended):
-    outcome, work, _ = ended["dies"]
-    assert outcome == Outcome(status="dead-kernel", message="the kernel died")
+@pytest.mark.parametrize("name", ["dies", "is killed"])
+def test_a_dead_kernel_is_told_from_a_failure(ended, name):
+    outcome, work, _ = ended(name)
+    assert outcome == Outcome(status="dead-kernel", message="the kernel died", kernel=outcome.kernel)
     assert gone(work)
 
 
 def test_a_cell_that_never_ends(ended):
-    outcome, work, _ = ended["waits"]
-    assert outcome == Outcome(status="timeout", message="a cell took longer than 1 s")
+    outcome, work, _ = ended("waits")
+    assert (outcome.status, outcome.message) == ("timeout", "a cell took longer than 1 s")
     assert gone(work)
 
 
 def test_a_notebook_that_never_ends_is_ended_with_its_children(ended):
-    outcome, work, seconds = ended["holds on"]
-    assert outcome == Outcome(status="timeout", message="took longer than 8 s")
-    assert seconds < 20
+    outcome, work, seconds = ended("holds on")
+    assert (outcome.status, outcome.message) == ("timeout", "took longer than 8 s")
+    assert seconds < 40
     assert gone(work)
 
 
-def test_a_killed_builder_leaves_nothing_running(write_notebook, tmp_path):
+def test_a_runner_that_is_killed_is_a_failure_and_leaves_no_kernel(ended):
+    outcome, work, _ = ended("orphans itself")
+    assert (outcome.status, outcome.cell) == ("failed", None)
+    assert outcome.message == "the process that runs the notebook ended before the notebook did"
+    assert gone(work)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_killed_builder_leaves_nothing_running(write_notebook, tmp_path, start):
     work = tmp_path / "work"
     work.mkdir()
     path = write_notebook(
@@ -120,13 +146,16 @@ def test_a_killed_builder_leaves_nothing_running(write_notebook, tmp_path):
     )
     code = (
         "from pathlib import Path; from evalstats.report import kernel;"
-        f"kernel.run(Path({str(path)!r}).read_bytes(), {{}}, Path({str(work)!r}), kernel.Limits())"
+        f"how = kernel.Execution(cold={start == 'cold'});"
+        f"kernel.run(Path({str(path)!r}).read_bytes(), {{}}, Path({str(work)!r}), how)"
     )
     builder = subprocess.Popen([sys.executable, "-c", code])
     deadline = time.monotonic() + 60
     while not (work / "started").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert (work / "started").exists() and processes_in(work)
+    family = psutil.Process(builder.pid).children(recursive=True)  # with a warm start also the server
+    assert len(family) == {"warm": 3, "cold": 2}[start]
     builder.kill()
     builder.wait()
-    assert gone(work)
+    assert gone(work) and psutil.wait_procs(family, timeout=10)[1] == []

@@ -1,33 +1,24 @@
 """The page in a real browser: no request, no message, no overflow, and hostile text that does nothing."""
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium on this machine"),
-]
+pytestmark = pytest.mark.browser
 
 PAYLOAD = "<script>document.title='PWN'</script><img src=x onerror=\"document.title='PWN'\">{{7*7}}"
 
 
+VIOLATIONS = """window.violations = [];
+document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective));"""
 OUTSIDE = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => {
     const box = svg.getBoundingClientRect();
     const leaves = r => r.width && (r.left < box.left - 1 || r.right > box.right + 1);
     return [...svg.querySelectorAll('text')].filter(t => leaves(t.getBoundingClientRect())).map(t => t.textContent);
 })"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -45,11 +36,16 @@ def visit(browser, tmp_path):
         tab.on("console", lambda message: noise.append(message.text))
         tab.on("pageerror", lambda error: noise.append(str(error)))
         tab.on("dialog", lambda dialog: noise.append(dialog.message))
+        tab.add_init_script(VIOLATIONS)
         tab.goto(file.as_uri())
-        assert noise == [file.as_uri()]
+        told.append((tab, noise, file.as_uri()))
         return tab
 
+    told = []
     yield go
+    for tab, noise, address in told:  # whatever a test did on the page
+        assert noise == [address]
+        assert tab.evaluate("window.violations") == []
     for context in contexts:
         context.close()
 
@@ -86,21 +82,23 @@ def test_hostile_text_is_shown_and_does_nothing(visit, hostile, render, width):
     tab = visit(render(hostile(PAYLOAD)), width)
     assert tab.title().startswith("<script>")
     assert tab.locator("h1").inner_text() == PAYLOAD
-    assert tab.evaluate("document.querySelectorAll('script, img').length") == 0
+    assert tab.evaluate("document.querySelectorAll('script').length") == 1  # ours
+    assert tab.evaluate("document.querySelectorAll('img').length") == 0
     assert tab.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_the_keyboard_reaches_everything(visit, rendered):
     tab = visit(rendered)
+    tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
     reached = set()
-    for _ in range(30):
+    for _ in range(60):
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("document.activeElement.tagName"))
         outline = tab.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline == "solid" or tab.evaluate("document.activeElement.tagName") == "BODY"
-    assert {"A", "SUMMARY", "DIV"} <= reached
+    assert {"A", "SUMMARY", "DIV", "BUTTON", "INPUT"} <= reached
 
 
 def test_the_page_prints(visit, rendered):
@@ -109,3 +107,146 @@ def test_the_page_prints(visit, rendered):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not tab.locator("nav").is_visible()
     assert tab.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_the_page_says_the_same_without_its_script(browser, rendered, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(rendered, "utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(file.as_uri())
+    assert tab.locator("thead button, input").count() == 0
+    assert tab.locator("tbody tr").count() > 100 and tab.locator("nav a").count() == 5
+    context.close()
+
+
+TABLE = "#table\\\\:cases"
+COLUMN = "([selector, n]) => [...document.querySelectorAll(`${selector} tbody tr`)].map(r => r.cells[n].textContent)"
+
+
+def column(tab, number):
+    return tab.evaluate(COLUMN, [TABLE.replace("\\\\", "\\"), number])
+
+
+@pytest.fixture
+def table(visit, rendered):
+    """The page, its long table unfolded."""
+    tab = visit(rendered)
+    tab.get_by_text("Every case: 100 rows").click()
+    return tab
+
+
+def test_a_table_is_sorted_by_number_and_back(table):
+    published = column(table, 4)
+    numbers = sorted(map(float, published))
+    head = table.locator("th", has_text="Score").last
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending" and [*map(float, column(table, 4))] == numbers
+    table.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert [*map(float, column(table, 4))] == numbers[::-1]
+    table.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") is None and column(table, 4) == published
+
+
+def test_text_is_sorted_as_people_count(table):
+    table.locator("th", has_text="Case").last.get_by_role("button").click()
+    ours = [name for name in column(table, 0) if name.startswith("cloud-run")]
+    assert [int(name.rpartition("-")[2]) for name in ours] == sorted(int(n.rpartition("-")[2]) for n in ours)
+
+
+SIGNS = ["+0.18 [+0.13, +0.24]", "n/a — one case", "−0.05 [−0.10, 0.00]", "< 0.001", "0.001", "1,204", "54%"]
+
+
+def test_signs_thousands_and_gaps_are_ordered(visit, draft, render):
+    import pandas as pd
+
+    from evalstats.report import Column, Table
+
+    frame = pd.DataFrame({"name": list("abcdefg"), "value": [0.0] * 7})
+    shown = Table("signs", "Signs", frame, [Column("name", "Name"), Column("value", "Value", "number")])
+    document = shown.as_document()
+    for row, sign in zip(document["cells"], SIGNS, strict=True):
+        row[1] = sign
+    shown.as_document = lambda: document
+    draft.section("signs", "Signs", tables=[shown])
+    tab = visit(render(draft))
+    button = tab.locator("#table\\:signs").get_by_role("button", name="Value")
+    order = "[...document.querySelectorAll('#table\\\\:signs tbody tr')].map(r => r.cells[0].textContent).join('')"
+    button.click()
+    assert tab.evaluate(order) == "cdeagfb"  # the unknown last
+    button.click()
+    assert tab.evaluate(order) == "fgaedcb"  # and last again
+
+
+def test_a_table_is_filtered_by_words(table):
+    field = table.get_by_role("searchbox", name="Filter rows: Every case")
+    field.fill("vpc SKILL-ON")
+    visible = table.locator("tbody tr:visible", has_text="vpc-peering")
+    assert visible.count() == 17
+    assert table.get_by_text("17 of 100 rows").is_visible()
+    field.fill("")
+    assert table.locator("details.table tbody tr:visible").count() == 100
+
+
+def test_small_tables_are_left_alone(visit, rendered):
+    tab = visit(rendered)
+    assert tab.locator("input").count() == 1 and tab.locator("thead button").count() > 7
+    assert tab.locator("input").is_hidden()  # inside the folded table
+
+
+def test_the_contents_stay_in_sight_and_say_where_one_is(visit, rendered):
+    for width in (390, 1440):
+        tab = visit(rendered, width)
+        tab.evaluate("document.querySelector('#cases').scrollIntoView()")
+        tab.wait_for_selector("nav a[aria-current][href='#cases']")
+        box = tab.locator("nav").bounding_box()
+        heading = tab.locator("#cases").bounding_box()
+        assert 0 <= box["y"] < 100
+        assert width == 1440 or heading["y"] >= box["y"] + box["height"]
+
+
+def test_a_difference_is_a_page_like_any_other(visit):
+    from evalstats.report import page
+    from evalstats.report.differences import Change, Difference
+
+    changes = tuple(Change("estimates", f"{PAYLOAD} {n}", PAYLOAD, "0.5") for n in range(9))
+    for width in (390, 1440):
+        tab = visit(page.render_diff(Difference(PAYLOAD, PAYLOAD, changes)), width)
+        assert tab.locator("tbody tr").count() == 9 and "<script>" in tab.locator("header").inner_text()
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+
+
+# --- accessibility -------------------------------------------------------------------------------
+
+AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The source of axe-core, from the registry of npm, kept in a cache of the user; never part of the repository."""
+    folder = Path.home() / ".cache" / "evalstats-tests" / AXE
+    source = folder / "package" / "axe.min.js"
+    if not source.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("no npm to fetch axe-core with")
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            said = subprocess.run(
+                ["npm", "pack", AXE, "--json"], cwd=folder, capture_output=True, timeout=60, check=True
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            pytest.skip("axe-core cannot be fetched")
+        archive = folder / json.loads(said.stdout)[0]["filename"]
+        shutil.unpack_archive(archive, folder, filter="data")
+    return source.read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(visit, rendered, axe, width, scheme):
+    tab = visit(rendered, width, scheme)
+    tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+    tab.evaluate(axe)
+    found = tab.evaluate("axe.run()")
+    assert [(v["id"], [n["target"] for n in v["nodes"]]) for v in found["violations"]] == []

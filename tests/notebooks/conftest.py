@@ -1,0 +1,100 @@
+"""A store whose numbers can be worked out by hand, and a way to run the cells of a notebook without a kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from evalstats import store
+from evalstats.contract import Outcome, Status
+from evalstats.journal import encode
+from evalstats.trials import Trial
+
+ROOT = Path(__file__).parents[2]
+ARMS = ("skill-on", "skill-off")
+CASES, TRIALS = 8, 3
+
+
+def climbing(arm, night, case, index):
+    """Without the skill a case passes 0, 1, 2 or 3 of its three trials, with it one more: means .5 and .75."""
+    return float(index <= case % 4 + (arm == "skill-on"))
+
+
+@pytest.fixture(scope="session")
+def make_store():
+    """Return a function that writes runs of the suite ``demo`` below a folder and returns the store they fill."""
+
+    def make(folder, happens=climbing, *, nights=2, arms=ARMS):
+        runs = folder / "data/runs"
+        for night in range(1, nights + 1):
+            for arm in arms:
+                write_run(runs, night, arm, happens)
+        place = folder / "data/evalstats.duckdb"
+        store.ingest(place, runs)
+        return place
+
+    return make
+
+
+def write_run(runs, night, arm, happens):
+    run_id = f"eval-{night:02d}-{arm}"
+    layers = ("raw", "canonical", "scoring", "policy", "metadata")
+    suite = {"id": "demo", "path": "evals/demo/suite.json", "tier": "headless", "visibility": "public_canary"}
+    hashes = {name: str(i) * 64 for i, name in enumerate(layers, 1)}
+    manifest = {
+        "run_id": run_id, "group_id": f"eval-{night:02d}", "suite": {**suite, "sha256": "1" * 64, "hashes": hashes},
+        "case_hashes": {f"c{i}": "6" * 64 for i in range(CASES)}, "seed": night, "arm": arm, "axis": "skill",
+        "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9",
+        "cli_version": "0.1.0", "model": "m1", "judge_model": None, "is_mock": False,
+        "runtime": {"name": "shell"}, "trials_per_case": TRIALS,
+    }  # fmt: skip
+    journal = runs / run_id / "journal/host-1-1.jsonl"
+    journal.parent.mkdir(parents=True)
+    (runs / run_id / "manifest.json").write_text(json.dumps(manifest))
+    with journal.open("wb") as file:
+        for case in range(CASES):
+            for index in range(1, TRIALS + 1):
+                file.write(encode(make_trial(run_id, arm, night, (case, index), happens).as_record()))
+
+
+def make_trial(run_id, arm, night, key, happens):
+    case, index = key
+    score = happens(arm, night, case, index)
+    return Trial(
+        run_id=run_id, suite_id="demo", case_id=f"c{case}", archetype=f"A{case % 2 + 1}", arm=arm, trial_index=index,
+        status=Status.PASS if score == 1 else Status.FAIL, outcome=Outcome.OK, score=score, passed=score == 1,
+        started_at=f"2026-11-{night:02d}T02:16:00.000Z", dimension_scores={"correctness": score},
+        expectations=(),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def run_cells():
+    """Return a function that runs the code cells of a notebook here, with other parameters, and returns its names."""
+
+    def run(name, **parameters):
+        cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text("utf-8"))["cells"]
+        names = {}
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+            if cell["id"] == "parameters":
+                assert set(parameters) <= set(names)
+                names.update(parameters)
+        return SimpleNamespace(**{key: value for key, value in names.items() if not key.startswith("__")})
+
+    return run
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Return a function that builds a notebook as a report, in processes of its own."""
+    from evalstats import report
+
+    def make(name, place, **parameters):
+        return report.build(name, store=place, reports=tmp_path / "reports", parameters=parameters)
+
+    return make

@@ -1,0 +1,117 @@
+"""JupyterLab as a person meets it: the notebook open, every cell run, charts drawn, and nothing asked of the world."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from evalstats import contract
+from evalstats.errors import UsageError
+from evalstats.report import lab
+
+PACKAGED = {path.name for path in contract.packaged("notebooks").glob("*.ipynb")}
+
+
+def test_missing_notebooks_are_copied_and_others_left_alone(tmp_path):
+    mine = tmp_path / "notebooks" / "variance_bands.ipynb"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    copied = lab.prepare(tmp_path)
+    assert {path.name for path in copied} == PACKAGED - {"variance_bands.ipynb"}
+    assert mine.read_text() == "mine" and lab.prepare(tmp_path) == []
+
+
+def test_an_unknown_notebook_lists_the_known_ones(tmp_path):
+    lab.prepare(tmp_path)
+    with pytest.raises(UsageError, match=r"no notebook 'nope'; known: .*variance_bands"):
+        with lab.command(tmp_path, "nope"):
+            pass
+
+
+def test_settings_are_ours_only_as_long_as_needed(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/theirs")
+    lab.prepare(tmp_path)
+    with lab.command(tmp_path, "variance_bands", "--port=1") as (words, environment):
+        ours, theirs = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+        said = json.loads((Path(ours) / "labconfig" / "page_config.json").read_text())
+        assert said == {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        assert theirs == "/theirs" and words[0] == sys.executable and words[-1] == "--port=1"
+        assert "--LabApp.default_url=/lab/tree/notebooks/variance_bands.ipynb" in words
+    assert not Path(ours).exists()
+
+
+# --- for real ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def running(fill_store, tmp_path):
+    """The address of a Lab over a small store, started as the command line does."""
+    fill_store(nights=6)
+    notebook = json.loads((contract.packaged("notebooks") / "variance_bands.ipynb").read_text("utf-8"))
+    text = json.dumps(notebook).replace('suite = \\"solver\\"', 'suite = \\"demo\\"')
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "variance_bands.ipynb").write_text(text)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    root = Path(lab.evalstats.__path__[0]).parent
+    with lab.command(
+        tmp_path, "variance_bands", f"--port={port}", "--no-browser", "--allow-root",
+        "--IdentityProvider.token=t", "--ServerApp.ip=127.0.0.1",
+    ) as (words, environment):  # fmt: skip
+        environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(root)}
+        server = subprocess.Popen(
+            words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        address = f"http://127.0.0.1:{port}"
+        _wait_for(f"{address}/api?token=t", server)
+        yield address
+        server.terminate()
+        server.wait(20)
+
+
+def _wait_for(address, server, seconds=90):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail("JupyterLab did not start")
+
+
+LAST_PROMPT = """[...document.querySelectorAll('.jp-Notebook .jp-InputArea-prompt')]
+    .filter(prompt => prompt.textContent.includes('[')).at(-1)?.textContent.match(/\\[\\d+\\]/)"""
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_lab_runs_every_cell_and_draws_offline(running, browser):
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    tab, asked = context.new_page(), []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(f"{running}/lab/tree/notebooks/variance_bands.ipynb?token=t")
+    tab.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+    tab.get_by_text("| Idle").wait_for(timeout=90_000)
+    tab.get_by_role("menuitem", name="Run", exact=True).click()
+    tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    tab.wait_for_function(LAST_PROMPT, timeout=120_000)
+    tab.wait_for_selector(".jp-OutputArea-output .vega-embed", timeout=90_000)
+    tab.wait_for_timeout(3000)
+    assert tab.locator(".jp-OutputArea-output .jp-RenderedText[data-mime-type*=stderr]").count() == 0
+    assert tab.locator(".Toastify__toast").count() == 0  # no news, no updates
+    outside = [
+        url for url in asked if not url.startswith((running, "data:", "blob:", running.replace("http", "ws")))
+    ]
+    assert outside == []
+    shot = os.environ.get("EVALSTATS_SCREENSHOTS")
+    if shot:
+        tab.screenshot(path=f"{shot}/lab.png")
+    context.close()
