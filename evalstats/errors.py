@@ -13,11 +13,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a document: a JSON pointer, the line it starts on (if known) and what is wrong."""
+    """One fault of a document: a JSON pointer, the line it starts on (if known) and what is wrong.
+
+    ``rule`` says what is wrong in words that quote nothing of the document, where there are such words.
+    """
 
     pointer: str
     message: str
     line: int | None = None
+    rule: str = ""
 
     def __str__(self) -> str:
         return f"{self.pointer or '(document)'}: {self.message}"
@@ -69,7 +73,13 @@ class DocumentError(EvalstatsError):
 
 
 class SuiteError(DocumentError):
-    """A suite, its fixtures or its policy. The author of the suite acts."""
+    """A suite, its fixtures or its policy. The author of the suite acts.
+
+    ``hidden`` is the file itself where ``path`` is only the folder that was asked for: a private suite's path is
+    not told to who did not name it.
+    """
+
+    hidden: Path | None = None
 
 
 class UsageError(EvalstatsError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,15 +66,15 @@ def import_logs(
     data: Data = DEFAULT_DATA,
     store: StorePath = None,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Read logs of other tools into trials.
 
     Formats are recognised by content. Importing twice adds nothing; an import that fails leaves nothing behind.
+    Exit 1 when a file of a folder was refused, or no trial was found.
 
     Example: evalstats import logs/ --cluster-key metadata.topic
     """
     from evalstats import importers
-    from evalstats import store as warehouse
 
     reading = importers.read(
         paths,
@@ -82,13 +83,23 @@ def import_logs(
             rescore=rescore, allow_truncated=allow_truncated, on_conflict=on_conflict,
         ),
         format=None if format == "auto" else format,
+        data=data,
     )  # fmt: skip
-    if dry_run:
-        added = Counter(found.run.run_id for found in reading)
-    else:
-        added = Counter(importers.pour(reading, data))
-        warehouse.ingest(store_path(data, store), data / "runs")
-    _show(reading.files, sum(added.values()), dry_run=dry_run, as_json=as_json)
+    added = sum(importers.pour(reading, data, write=not dry_run).values())
+    files = reading.files
+    del reading  # what it knows of each trial is not needed any more, and the store needs the room
+    if not dry_run:
+        _ingest(data, store_path(data, store))
+    _show(files, added, dry_run=dry_run, as_json=as_json)
+    found = any(file.trials or file.duplicates for file in files)
+    return 0 if found and not any(file.refused for file in files) else 1
+
+
+def _ingest(data: Path, store: Path) -> None:
+    from evalstats import store as warehouse
+
+    if (data / "runs").is_dir():
+        warehouse.ingest(store, data / "runs")
 
 
 def options(*, columns: str | None = None, score_range: str = "0:1", **rest: Any) -> Options:
@@ -96,7 +107,7 @@ def options(*, columns: str | None = None, score_range: str = "0:1", **rest: Any
     from evalstats.importers import Options
 
     pairs = [pair.split("=", 1) for pair in columns.split(",")] if columns else []
-    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+    if any(len(pair) != 2 or not pair[0] for pair in pairs):
         raise UsageError("must be FIELD=COLUMN, several with commas", field="--map")
     try:
         low, high = (float(bound) for bound in score_range.split(":"))
@@ -110,27 +121,41 @@ def _show(files: list[FileReport], added: int, *, dry_run: bool, as_json: bool) 
     if as_json:
         print_json({"files": [file.as_record() for file in files], "totals": _totals(files, added)})
         return
-    header = ("file", "format", "suite", "cases", "trials", "statuses", "dup")
+    header = ("file", "format", "suite", "cases", "trials", "dup", "statuses")
     print_table(header, [_row(file) for file in known])
     for file in files:
         for note in _notes(file):
             say(f"{file.path}: {note}")
-    would = "would be new" if dry_run else "new"
-    say(f"{sum(file.trials for file in known)} trial(s) in {len(known)} file(s), {added} {would}")
+    others = Counter(
+        Path(file.path).suffix or "no suffix" for file in files if not file.format and not file.refused
+    )
+    if others:
+        kinds = ", ".join(f"{count} {suffix}" for suffix, count in sorted(others.items()))
+        say(f"left out, of no known format: {kinds}")
+    would, totals = "would be new" if dry_run else "new", _totals(files, added)
+    statuses = _counted(totals["statuses"])
+    say(
+        f"{totals['trials']} trial(s) in {len(known)} file(s), {added} {would}{statuses and f' ({statuses})'}"
+    )
 
 
 def _row(file: FileReport) -> tuple[Any, ...]:
-    statuses = ", ".join(f"{name} {count}" for name, count in sorted(file.statuses.items()))
-    name, suites = Path(file.path).name, ", ".join(file.suites)
-    return name, file.format, suites, file.cases, file.trials, statuses, file.duplicates
+    name, suites, statuses = Path(file.path).name, ", ".join(file.suites), _counted(+file.statuses)
+    return name, file.format, suites, file.cases, file.trials, file.duplicates, statuses
+
+
+def _counted(statuses: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(statuses.items()))
 
 
 def _notes(file: FileReport) -> list[str]:
+    if file.refused:
+        return [f"refused: {file.why}"]
     if file.format is None:
-        return [f"left out: {file.why}"]
+        return []
     differences = [
-        f"the log says {d.name} {d.declared:.6g}, its rows say "
-        + ("nothing of it" if d.recomputed is None else f"{d.recomputed:.6g}")
+        f"the log says {d.name} {d.declared:.17g}, its rows say "
+        + ("nothing of it" if d.recomputed is None else f"{d.recomputed:.17g}")
         for d in file.declared
         if not d.agrees
     ]
@@ -140,10 +165,11 @@ def _notes(file: FileReport) -> list[str]:
 def _totals(files: list[FileReport], added: int) -> dict[str, Any]:
     statuses: Counter[str] = Counter()
     for file in files:
-        statuses.update(file.statuses)
+        statuses.update(+file.statuses)
     return {
         "files": len(files),
         "recognised": sum(file.format is not None for file in files),
+        "refused": sum(file.refused for file in files),
         "trials": sum(file.trials for file in files),
         "added": added,
         "duplicates": sum(file.duplicates for file in files),

@@ -16,10 +16,12 @@ from pathlib import Path
 
 from evalstats.errors import UsageError
 from evalstats.importers.archives import Archive
-from evalstats.importers.folders import pour
-from evalstats.importers.logs import Log, number, whole
-from evalstats.importers.reading import FileReport, Found, ImportedRun, Reading
+from evalstats.importers.folders import imported_before, pour
+from evalstats.importers.found import FileReport, Found, ImportedRun
+from evalstats.importers.logs import Log, Refused
+from evalstats.importers.reading import Reading
 from evalstats.importers.rows import Declared, Importer, Item, LoggedRun, Options, Row, arm_of
+from evalstats.importers.values import items, mapping, number, text, whole
 
 ENTRY_POINTS = "evalstats.importers"
 # The module of each built-in format, the most particular first: the first that recognises a file reads it.
@@ -38,6 +40,7 @@ BUILT_IN: tuple[str, ...] = (
     "agentops",
     "vegastack",
     "own_journal",
+    "own_lake",
     "table",
 )
 
@@ -54,23 +57,35 @@ __all__ = [
     "LoggedRun",
     "Options",
     "Reading",
+    "Refused",
     "Row",
     "arm_of",
     "formats",
+    "items",
+    "mapping",
     "number",
     "pour",
     "read",
+    "text",
     "whole",
 ]
 
 
-def read(paths: Sequence[Path], options: Options | None = None, *, format: str | None = None) -> Reading:
+def read(
+    paths: Sequence[Path],
+    options: Options | None = None,
+    *,
+    format: str | None = None,
+    data: Path | None = None,
+) -> Reading:
     """Return an iterator over the trials in files and folders; see `Reading` for what it knows afterwards.
 
-    ``format`` names the format instead of recognising it. Raises UsageError for an unknown format or a path that
-    is not there, and LogError, naming file and place, for a file that does not hold what its format promises.
+    ``format`` names the format instead of recognising it. ``data`` is where earlier imports went, by which a log
+    that has grown since is known. Raises UsageError for an unknown format or a path that is not there, and
+    LogError, naming file and place, for a file that does not hold what its format promises.
     """
-    return Reading(paths, options or Options(), formats(), format=format)
+    known = imported_before(data) if data is not None else ()
+    return Reading(paths, options or Options(), formats(), format=format, imported=known, data=data)
 
 
 @functools.cache
@@ -79,10 +94,12 @@ def formats() -> tuple[Importer, ...]:
     others = sorted(importlib.metadata.entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     found: list[Importer] = []
     for point in others:
+        name = f"the importer {point.name!r} ({point.value})"
         try:
             found.append(point.load())
         except Exception as error:  # somebody else's code: name it and go no further
-            raise UsageError(
-                f"the importer {point.name!r} ({point.value}) cannot be loaded: {error}", field=ENTRY_POINTS
-            ) from None
+            raise UsageError(f"{name} cannot be loaded: {error}", field=ENTRY_POINTS) from None
+        lacking = [part for part in ("NAME", "sniff", "read") if not hasattr(found[-1], part)]
+        if lacking:
+            raise UsageError(f"{name} lacks {', '.join(lacking)}", field=ENTRY_POINTS)
     return (*found, *(importlib.import_module(f"{__name__}.{name}") for name in BUILT_IN))

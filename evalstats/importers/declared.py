@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalstats.importers.logs import number
+from evalstats.importers.values import number
 
 
 class Tally:
@@ -29,25 +29,31 @@ class Tally:
             self._about[case_id] = about or {}
 
     def statistic(self, name: str, cluster: str | None = None) -> float | None:
-        """Return ``accuracy``, ``mean``, ``stderr``, ``std`` or ``var`` over cases; None for anything else."""
+        """Return a `statistic` of the case means; ``stderr`` also over clusters. None for what is not known here."""
         means = {case: sum(scores) / len(scores) for case, scores in self._scores.items()}
-        n = len(means)
-        if not n:
-            return None
-        mean = sum(means.values()) / n
-        if name in ("accuracy", "mean"):
-            return mean
-        if n < 2 or name not in ("stderr", "std", "var"):
-            return None
-        if cluster is not None:
-            return self._clustered(means, mean, cluster) if name == "stderr" else None
-        variance = sum((value - mean) ** 2 for value in means.values()) / (n - 1)
-        return {"var": variance, "std": math.sqrt(variance), "stderr": math.sqrt(variance / n)}[name]
+        if cluster is None:
+            return statistic(list(means.values()), name)
+        return self._clustered(means, cluster) if name == "stderr" else None
 
-    def _clustered(self, means: Mapping[str, float], mean: float, cluster: str) -> float | None:
+    def _clustered(self, means: Mapping[str, float], cluster: str) -> float | None:
         """Return the standard error from cluster sums, with the correction C / (C - 1)."""
         sums: dict[str, float] = defaultdict(float)
+        mean = sum(means.values()) / max(len(means), 1)
         for case, value in means.items():
             sums[str(self._about[case].get(cluster))] += value - mean
         c = len(sums)
         return math.sqrt(sum(s**2 for s in sums.values()) * c / (c - 1)) / len(means) if c > 1 else None
+
+
+def statistic(values: Sequence[float], name: str) -> float | None:
+    """Return ``accuracy``, ``mean``, ``stderr``, ``std`` or ``var`` of one value a case; None for anything else."""
+    n = len(values)
+    if not n:
+        return None
+    mean = math.fsum(values) / n
+    if name in ("accuracy", "mean"):
+        return mean
+    if n < 2 or name not in ("stderr", "std", "var"):
+        return None
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return {"var": variance, "std": math.sqrt(variance), "stderr": math.sqrt(variance / n)}[name]

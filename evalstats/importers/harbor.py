@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstats.contract import Outcome
-from evalstats.importers.logs import Log, number, whole
+from evalstats.importers.logs import Log
 from evalstats.importers.rows import Item, LoggedRun, Options, Row
+from evalstats.importers.rules import seconds_between
+from evalstats.importers.values import mapping, number, text, whole
 
 NAME = "harbor"
 
@@ -22,34 +25,31 @@ def sniff(log: Log) -> str | None:
 
 def read(log: Log, options: Options) -> Iterator[Item]:
     """Yield the one row of a trial; a summary holds none."""
-    result = log.json()
+    result = log.object()
     if "n_total_trials" in result:
-        when = _text(result.get("started_at"))
-        yield (
-            LoggedRun(suite="harbor", key=("harbor-summary", log.sha256), tool="harbor", created_at=when),
-            None,
-        )
+        key, when = ("harbor-summary", log.sha256), text(result.get("started_at"))
+        yield LoggedRun(suite="harbor", key=key, tool="harbor", created_at=when), None
         return
-    agent = _mapping(result.get("agent_info"))
-    model = _mapping(agent.get("model_info"))
-    name = _text(model.get("name"))
+    agent = mapping(result.get("agent_info"))
+    model = mapping(agent.get("model_info"))
+    name = text(model.get("name"))
     run = LoggedRun(
-        suite=_text(_mapping(_mapping(result.get("config")).get("task")).get("source")) or "harbor",
-        key=("harbor", log.path.resolve().parent.parent.name, _text(agent.get("name")) or "", name or ""),
+        suite=text(mapping(mapping(result.get("config")).get("task")).get("source")) or "harbor",
+        key=("harbor", log.path.resolve().parent.parent.name, text(agent.get("name")) or "", name or ""),
         model=name,
-        tool=_text(agent.get("name")),
-        tool_version=_text(agent.get("version")),
-        created_at=_text(result.get("started_at")),
+        tool=text(agent.get("name")),
+        tool_version=text(agent.get("version")),
+        created_at=text(result.get("started_at")),
     )
     yield run, _row(log, result)
 
 
 def _row(log: Log, result: Mapping[str, Any]) -> Row:
-    case, trial = _text(result.get("task_name")), _text(result.get("trial_name"))
+    case, trial = text(result.get("task_name")), text(result.get("trial_name"))
     if case is None or trial is None:
         raise log.error("a trial needs its task_name and trial_name")
-    used, error = _mapping(result.get("agent_result")), _mapping(result.get("exception_info"))
-    rewards = _mapping(_mapping(result.get("verifier_result")).get("rewards"))
+    used, error = mapping(result.get("agent_result")), mapping(result.get("exception_info"))
+    rewards = mapping(mapping(result.get("verifier_result")).get("rewards"))
     scores = {str(name): number(value) for name, value in rewards.items()}
     outcome, kind = _ending(error, scores)
     return Row(
@@ -62,7 +62,8 @@ def _row(log: Log, result: Mapping[str, Any]) -> Row:
         scores=scores,
         content=result.get("task_checksum"),
         about=result,
-        started_at=_text(result.get("started_at")),
+        started_at=text(result.get("started_at")),
+        duration_s=seconds_between(result.get("started_at"), result.get("finished_at")),
         tokens_in=whole(used.get("n_input_tokens")),
         tokens_out=whole(used.get("n_output_tokens")),
         tokens_cache=whole(used.get("n_cache_tokens")),
@@ -74,24 +75,21 @@ def _row(log: Log, result: Mapping[str, Any]) -> Row:
 
 def _ending(error: Mapping[str, Any], scores: Mapping[str, Any]) -> tuple[Outcome, str | None]:
     """Return how the trial ended; one that was verified counts, whatever was raised on the way."""
-    kind = _text(error.get("exception_type"))
+    kind = text(error.get("exception_type"))
     if kind is None or scores:
         return Outcome.OK, kind
     return (Outcome.TIMEOUT if kind == "AgentTimeoutError" else Outcome.INFRASTRUCTURE), kind
 
 
 def _index(log: Log, trial: str) -> int:
-    """Return the rank of a trial among the folders of its task: names end in random letters, not in numbers."""
-    task = trial.rpartition("__")[0] or trial
-    folders = sorted(
-        path.name for path in log.path.resolve().parent.parent.glob(f"{task}__*") if path.is_dir()
-    )
-    return folders.index(trial) + 1 if trial in folders else 1
+    """Return the rank of a trial among those of its task, by when they began.
 
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    Their names end in random letters; ranked by time, a trial that is added later leaves the others as they were.
+    """
+    mine, task = log.path.resolve().parent, trial.rpartition("__")[0] or trial
+    begun = [
+        (text(Log(path).first.get("started_at")) or "", path.parent.name)
+        for path in mine.parent.glob(f"{glob.escape(task)}__*/{log.path.name}")
+    ]
+    names = [name for _, name in sorted(begun)]
+    return names.index(mine.name) + 1 if mine.name in names else 1

@@ -6,12 +6,14 @@ without observations is no score.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstats.errors import LogError
-from evalstats.importers.logs import Log, number, whole
+from evalstats.importers.logs import Log
 from evalstats.importers.rows import Item, LoggedRun, Options, Row
+from evalstats.importers.values import mapping, number, text, whole
 
 NAME = "helm"
 _SPEC = "run_spec.json"
@@ -20,42 +22,47 @@ _NOT_SCORES = ("num_", "inference_", "training_", "max_prob", "logprob", "batch_
 
 def sniff(log: Log) -> str | None:
     """Recognise the keys of the first element."""
-    if not log.head.lstrip().startswith(b"["):
-        return None
-    return "statistics of each instance" if {"instance_id", "stats"} <= set(log.first_element or {}) else None
+    return (
+        "statistics of each instance" if log.is_array and {"instance_id", "stats"} <= set(log.first) else None
+    )
 
 
 def read(log: Log, options: Options) -> Iterator[Item]:
     """Yield one row for each instance and train trial."""
     spec = _spec(log)
-    adapter = _mapping(spec.get("adapter_spec"))
-    name = spec.get("name")
+    name = text(spec.get("name")) or log.path.resolve().parent.name
     run = LoggedRun(
-        suite=str(name).partition(":")[0] if isinstance(name, str) else log.path.parent.name,
-        key=("helm", str(name or log.path.parent.name), log.sha256),
-        model=adapter["model"] if isinstance(adapter.get("model"), str) else None,
+        suite=name.partition(":")[0],
+        key=("helm", name, log.identity),
+        model=text(mapping(spec.get("adapter_spec")).get("model")),
         tool="helm",
         scoring=spec.get("metric_specs"),
     )
+    yield run, None
     perturbed = 0
-    for index, instance in enumerate(log.items("item")):
-        if not isinstance(instance, dict) or not isinstance(instance.get("instance_id"), str):
-            raise log.error("needs its instance_id", field=f"/{index}")
-        if instance.get("perturbation") is not None:
+    for locator, instance in log.members(""):
+        if not text(mapping(instance).get("instance_id")):
+            raise log.error("needs its instance_id", field=locator)
+        stats, other = _stats(log, instance, locator)
+        if instance.get("perturbation") is not None or (other and not stats):
             perturbed += 1
-            continue
-        yield run, _row(log, instance, f"/{index}", options)
+        else:
+            yield run, _row(log, instance, stats, locator, options)
     if perturbed:
-        run.warnings.append(f"{perturbed} perturbed instances were left out of the main figure")
+        run.warn(f"{perturbed} perturbed instances were left out of the main figure")
 
 
-def _row(log: Log, instance: Mapping[str, Any], locator: str, options: Options) -> Row:
-    stats = {name: value for name, value in _stats(log, instance, locator)}
+def _row(
+    log: Log, instance: Mapping[str, Any], stats: Mapping[str, float | None], locator: str, options: Options
+) -> Row:
     scores = {name: value for name, value in stats.items() if not name.startswith(_NOT_SCORES)}
     chosen = options.metric or next(iter(scores), None)
+    trial = whole(instance.get("train_trial_index", 0))
+    if trial is None:
+        raise log.error("a train trial counts from 0", field=f"{locator}/train_trial_index")
     return Row(
         case_id=instance["instance_id"],
-        trial_index=(whole(instance.get("train_trial_index")) or 0) + 1,
+        trial_index=trial + 1,
         locator=locator,
         score=scores.get(chosen) if chosen else None,
         reason=None if chosen else "no metric",
@@ -67,24 +74,27 @@ def _row(log: Log, instance: Mapping[str, Any], locator: str, options: Options) 
     )
 
 
-def _stats(log: Log, instance: Mapping[str, Any], locator: str) -> Iterator[tuple[str, float | None]]:
-    stats = instance.get("stats")
-    if not isinstance(stats, list):
+def _stats(log: Log, instance: Mapping[str, Any], locator: str) -> tuple[dict[str, float | None], int]:
+    """Return the mean of each statistic, and how many others are of a perturbed instance."""
+    found: dict[str, float | None] = {}
+    others = 0
+    if not isinstance(instance.get("stats"), list):
         raise log.error("must be an array", field=f"{locator}/stats")
-    for stat in stats:
-        named = _mapping(_mapping(stat).get("name"))
-        if named.get("perturbation") is None and isinstance(named.get("name"), str):
+    for stat in instance["stats"]:
+        named = mapping(mapping(stat).get("name"))
+        name = text(named.get("name"))
+        if name is None:
+            raise log.error("a statistic needs its name", field=f"{locator}/stats")
+        if named.get("perturbation") is not None:
+            others += 1
+        elif name not in found:
             count, total = number(stat.get("count")), number(stat.get("sum"))
-            yield named["name"], total / count if count and total is not None else None
+            found[name] = total / count if count and total is not None else None
+    return found, others
 
 
 def _spec(log: Log) -> Mapping[str, Any]:
     beside = log.beside(_SPEC)
-    try:
-        return _mapping(beside.json()) if beside.exists() else {}
-    except LogError:
-        return {}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    with contextlib.suppress(LogError):
+        return mapping(beside.json()) if beside.exists() else {}
+    return {}

@@ -8,158 +8,170 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstats.contract import ExpectationType, Outcome
-from evalstats.importers.logs import MAX_DOCUMENT, Log, number, whole
+from evalstats.importers.logs import Log
 from evalstats.importers.rows import Declared, Item, LoggedRun, Options, Row
 from evalstats.importers.rules import canonical
+from evalstats.importers.values import flag, items, mapping, number, text, whole
 from evalstats.trials import ExpectationResult
 
 NAME = "promptfoo"
-_ROWS = "results.results.item"
-_ERROR = 2  # of failureReason: 0 none, 1 an assertion, 2 an error
-_ROW_KEYS = {"promptIdx", "testIdx", "testCase", "provider", "success", "failureReason"}
+_ROWS = "/results/results"
+_REASONS = (0, 1, 2)  # failureReason: none, an assertion, an error
+_ERROR = 2
+_ROW_KEYS = {"promptIdx", "testIdx", "testCase", "provider", "success"}
 
 
 def sniff(log: Log) -> str | None:
     """Recognise the document by its evaluation id and results, lines by the keys of a row."""
-    if {"evalId", "results"} <= set(log.top_keys):
+    keys = set(log.top_keys)
+    if {"evalId", "results"} <= keys:
         return "an evaluation with its results"
-    if _ROW_KEYS <= set(log.first_object or {}):
-        return "one result a line"
-    return None
+    return "one result a line" if keys >= _ROW_KEYS else None
 
 
 def read(log: Log, options: Options) -> Iterator[Item]:
     """Yield the results, in two passes: the first ranks the repeats of each case, the second reads them."""
-    head = _Head(log)
-    ranks = _ranks(log, head, options)
+    told = _Told(log, options)
     runs: dict[str, LoggedRun] = {}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for locator, result in _results(log, head, options):
-        name, case, content = _identity(log, locator, result)
+    for locator, result in told.results():
+        name, case = _identity(log, locator, result)
         if name not in runs:
-            runs[name] = _run(log, head, result, counts[name])
-        row = _row(result, locator, options)
-        row.case_id, row.content = ranks.names[case], content
-        row.trial_index = ranks.of(name, case, result["testIdx"])
-        counts[name][_counted(row)] += 1
-        if case in ranks.ambiguous:
-            _note(runs[name], "the same test stands more than once: its repeats are counted as one case")
+            runs[name] = _run(log, told, result, counts[name])
+        row = _row(log, result, locator, options)
+        row.case_id, row.content = told.names[case], case
+        row.trial_index = told.ranks[name, case][result["testIdx"]]
+        counts[name][
+            "error" if row.outcome is Outcome.INFRASTRUCTURE else "pass" if row.passed else "fail"
+        ] += 1
+        if case in told.ambiguous:
+            runs[name].warn("the same test stands more than once: its repeats are counted as one case")
         yield runs[name], row
+    for run in runs.values():
+        run.warnings += told.cut
 
 
-class _Head:
-    """What the document says beside its rows; nothing in a file of lines."""
+class _Told:
+    """What the whole file says of a row: the evaluation, the case by name, and which of its trials it is."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, options: Options) -> None:
+        self.log, self.options = log, options
         self.is_document = "evalId" in log.top_keys
-        if not self.is_document:
-            self.eval_id, self.version, self.suite, self.repeat, self.created = None, None, None, None, None
-            self.prompts: list[dict[str, Any]] = []
-            return
-        whole_document = log.json() if log.size <= MAX_DOCUMENT else {}
-        results, meta = _mapping(whole_document.get("results")), _mapping(whole_document.get("metadata"))
-        self.eval_id = _text(whole_document.get("evalId"))
-        self.version = _text(meta.get("promptfooVersion"))
-        self.created = _text(meta.get("evaluationCreatedAt")) or _text(results.get("timestamp"))
-        self.suite = _text(_mapping(whole_document.get("config")).get("description"))
-        self.repeat = whole(_mapping(whole_document.get("runtimeOptions")).get("repeat"))
-        self.prompts = [p for p in results.get("prompts") or [] if isinstance(p, dict)]
-        if whole_document and not isinstance(results.get("results"), list):
-            raise log.error("has no list of results; export it as version 3", field="/results/results")
-
-
-def _results(log: Log, head: _Head, options: Options) -> Iterator[tuple[str, Any]]:
-    if head.is_document and log.size <= MAX_DOCUMENT:
-        yield from ((f"/results/results/{i}", r) for i, r in enumerate(log.json()["results"]["results"]))
-    elif head.is_document:
-        yield from ((f"/results/results/{i}", r) for i, r in enumerate(log.items(_ROWS)))
-    else:
-        lines = log.json_lines([], allow_truncated=options.allow_truncated)
-        yield from ((f"line {number}", result) for number, result in lines)
-
-
-class _Ranks:
-    """Which trial of its case a row is: the rank of its test index among those that ask the same."""
-
-    def __init__(self) -> None:
+        self.about: dict[str, Any] = {}
+        self.cut: list[str] = []
+        self.ranks: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         self.names: dict[str, str] = {}
-        self.ambiguous: set[str] = set()
-        self._ranks: dict[tuple[str, str], dict[int, int]] = {}
+        self._described: dict[str, str] = {}
+        self._repeats: dict[str, int | None] = {}
+        for locator, result in self.results(note=True):
+            self._meet(locator, result)
+        if self.is_document and not isinstance(self.about.get(_ROWS, []), list):
+            raise log.error("has no list of results; export it as version 3", field=_ROWS)
+        self._settle()
 
-    def of(self, run: str, case: str, test_index: int) -> int:
-        return self._ranks[run, case][test_index]
+    def results(self, *, note: bool = False) -> Iterator[tuple[str, Any]]:
+        """Yield each result with its place; with ``note``, keep what stands beside them."""
+        if not self.is_document:
+            cut = self.cut if note else []
+            lines = self.log.json_lines(cut, allow_truncated=self.options.allow_truncated)
+            yield from ((f"line {number}", result) for number, result in lines)
+            return
+        met = False
+        for pointer, value in self.log.members(_ROWS):
+            if pointer.startswith(f"{_ROWS}/"):
+                met = True
+                yield pointer, value
+            elif note:
+                self.about[pointer] = value
+        if note and not met and not isinstance(self.about.get(_ROWS), list):
+            self.about.setdefault(_ROWS, None if "/results/table" in self.about else [])
 
-    def settle(self, found: Mapping[tuple[str, str], Sequence[int]], expected: Mapping[str, int]) -> None:
-        for (run, case), indexes in found.items():
-            self._ranks[run, case] = {index: rank for rank, index in enumerate(sorted(set(indexes)), 1)}
-            if case in expected and len(set(indexes)) > expected[case]:
-                self.ambiguous.add(case)
+    def at(self, pointer: str, *keys: str) -> Any:
+        """Return what stands at a pointer beside the results, and at the keys below."""
+        found = self.about.get(pointer)
+        for key in keys:
+            found = mapping(found).get(key)
+        return found
+
+    def _meet(self, locator: str, result: Any) -> None:
+        name, case = _identity(self.log, locator, result)
+        self.ranks[name, case][result["testIdx"]] = 0
+        test = mapping(result["testCase"])
+        self._described[case] = text(test.get("description")) or ""
+        self._repeats[case] = whole(mapping(test.get("options")).get("repeat"))
+
+    def _settle(self) -> None:
+        """Rank the repeats of each case by their index, and give each case its name."""
+        for ranks in self.ranks.values():
+            ranks.update({index: rank for rank, index in enumerate(sorted(ranks), 1)})
+        shared = Counter(self._described.values())
+        for case, description in self._described.items():
+            plain = description and shared[description] == 1
+            self.names[case] = description if plain else f"{description or 'test'} [{case[:12]}]"
+        general = whole(self.at("/runtimeOptions", "repeat"))
+        expected = {case: repeat or general for case, repeat in self._repeats.items()}
+        self.ambiguous = {
+            case for (_, case), ranks in self.ranks.items() if len(ranks) > (expected[case] or len(ranks))
+        }
 
 
-def _ranks(log: Log, head: _Head, options: Options) -> _Ranks:
-    ranks, found = _Ranks(), defaultdict(list)
-    expected: dict[str, int] = {}
-    described: dict[str, str] = {}
-    for locator, result in _results(log, head, options):
-        name, case, _ = _identity(log, locator, result)
-        found[name, case].append(result["testIdx"])
-        described[case] = _text(result["testCase"].get("description")) or ""
-        repeat = whole(_mapping(result["testCase"].get("options")).get("repeat")) or head.repeat
-        if repeat:
-            expected[case] = repeat
-    shared = Counter(described.values())
-    for case, description in described.items():
-        plain = description and shared[description] == 1
-        ranks.names[case] = description if plain else f"{description or 'test'} [{case[:12]}]"
-    ranks.settle(found, expected)
-    return ranks
-
-
-def _identity(log: Log, locator: str, result: Any) -> tuple[str, str, Any]:
-    """Return the name of the row's run, the digest of its case and what the case asks."""
-    if not isinstance(result, dict) or not isinstance(result.get("testCase"), dict):
+def _identity(log: Log, locator: str, result: Any) -> tuple[str, str]:
+    """Return the name of the row's run and the digest of what its case asks."""
+    test, index = mapping(result).get("testCase"), mapping(result).get("testIdx")
+    if not isinstance(test, dict):
         raise log.error("a result needs its test case", field=locator)
-    if not isinstance(result.get("testIdx"), int):
+    if not isinstance(index, int) or isinstance(index, bool):
         raise log.error("a result needs its test index", field=f"{locator}/testIdx")
-    test = result["testCase"]
-    options = {k: v for k, v in _mapping(test.get("options")).items() if k != "repeat"}
-    given = result.get("vars", test.get("vars"))
     content = {
-        "description": test.get("description"), "vars": given, "assert": test.get("assert"),
-        "options": options, "prompt": result.get("promptId"),
+        "description": test.get("description"), "vars": result.get("vars", test.get("vars")),
+        "assert": test.get("assert"), "prompt": result.get("promptId"),
+        "options": {k: v for k, v in mapping(test.get("options")).items() if k != "repeat"},
     }  # fmt: skip
-    case = hashlib.sha256(canonical(content)).hexdigest()
-    return f"{result.get('promptId')}\0{_provider(result)}", case, content
+    return f"{result.get('promptId')}\0{_provider(result)}", hashlib.sha256(canonical(content)).hexdigest()
 
 
 def _provider(result: Mapping[str, Any]) -> str:
     provider = result.get("provider")
     if isinstance(provider, dict):
-        return _text(provider.get("label")) or _text(provider.get("id")) or "unknown"
-    return _text(provider) or "unknown"
+        return text(provider.get("label")) or text(provider.get("id")) or "unknown"
+    return text(provider) or "unknown"
 
 
-def _run(log: Log, head: _Head, result: Mapping[str, Any], counts: Counter[str]) -> LoggedRun:
+def _run(log: Log, told: _Told, result: Mapping[str, Any], counts: Counter[str]) -> LoggedRun:
     model, prompt = _provider(result), str(result.get("promptId"))
-    mine = next((p for p in head.prompts if p.get("id") == prompt and p.get("provider") == model), {})
-    said = _mapping(_mapping(result.get("prompt"))).get("label")
-    return LoggedRun(
-        suite=head.suite or log.path.stem,
-        key=("promptfoo", head.eval_id or log.sha256, prompt, model),
-        group=("promptfoo", head.eval_id or log.sha256),
+    prompts = [mapping(each) for each in items(told.at("/results/prompts"))]
+    mine = next((p for p in prompts if (p.get("id"), p.get("provider")) == (prompt, model)), {})
+    named = text(told.at("/evalId")) or log.identity
+    run = LoggedRun(
+        suite=text(told.at("/config", "description")) or log.path.stem,
+        key=("promptfoo", named, prompt, model),
+        group=("promptfoo", named),
+        label=text(mapping(result.get("prompt")).get("label")),
         model=model,
+        judge_model=_judge(told, result),
         tool="promptfoo",
-        tool_version=head.version,
-        created_at=head.created,
+        tool_version=text(told.at("/metadata", "promptfooVersion")),
+        created_at=text(told.at("/metadata", "evaluationCreatedAt")) or text(told.at("/results/timestamp")),
         is_mock=model == "echo",
-        facts={"prompt": prompt, "label": said if isinstance(said, str) else None},
-        warnings=[] if head.is_document else ["lines name neither time nor settings of the evaluation"],
-        declared=lambda: _declared(_mapping(mine.get("metrics")), counts),
+        facts={"prompt": prompt},
+        declared=lambda: _declared(mapping(mine.get("metrics")), counts),
     )
+    if not told.is_document:
+        run.warn("lines name neither time nor settings of the evaluation")
+    return run
+
+
+def _judge(told: _Told, result: Mapping[str, Any]) -> str | None:
+    """Return who grades the rubrics, as an assertion or the defaults name it; the default grader is not recorded."""
+    asserts = [mapping(each) for each in items(mapping(result.get("testCase")).get("assert"))]
+    rubrics = [each for each in asserts if str(each.get("type")).removeprefix("not-").startswith("llm-")]
+    named = [each.get("provider") for each in rubrics]
+    named.append(mapping(told.at("/config", "defaultTest", "options")).get("provider") if rubrics else None)
+    return next((name for each in named if (name := text(each) or text(mapping(each).get("id")))), None)
 
 
 def _declared(metrics: Mapping[str, Any], counts: Counter[str]) -> list[Declared]:
@@ -171,35 +183,44 @@ def _declared(metrics: Mapping[str, Any], counts: Counter[str]) -> list[Declared
     ]
 
 
-def _counted(row: Row) -> str:
-    return "error" if row.outcome is Outcome.INFRASTRUCTURE else "pass" if row.passed else "fail"
-
-
-def _row(result: Mapping[str, Any], locator: str, options: Options) -> Row:
-    response, grading = _mapping(result.get("response")), _mapping(result.get("gradingResult"))
-    tokens = _mapping(response.get("tokenUsage"))
-    failed = result.get("failureReason") == _ERROR
-    named = {str(name): number(value) for name, value in _mapping(result.get("namedScores")).items()}
-    latency = number(result.get("latencyMs"))
+def _row(log: Log, result: Mapping[str, Any], locator: str, options: Options) -> Row:
+    passed, failed = flag(result.get("success")), _failed(log, result, locator)
+    if passed is None:
+        raise log.error("must be true or false", field=f"{locator}/success")
+    response = mapping(result.get("response"))
+    cached = flag(response.get("cached")) or False
+    tokens, latency = mapping(response.get("tokenUsage")), number(result.get("latencyMs"))
+    named = {name: number(value) for name, value in mapping(result.get("namedScores")).items()}
+    cost = None if failed or cached else number(result.get("cost"))
     return Row(
         case_id="",
         trial_index=1,
         locator=locator,
         outcome=Outcome.INFRASTRUCTURE if failed else Outcome.OK,
         score=number(result.get("score")) if options.metric is None else named.get(options.metric),
-        passed=bool(result.get("success")) if options.metric is None else None,
-        reason=(_text(result.get("error")) or "error").split("\n")[0] if failed else None,
+        passed=passed if options.metric is None else None,
+        reason=(text(result.get("error")) or "error").split("\n")[0] if failed else None,
         scores={} if failed else named,
         about={"metadata": result["testCase"].get("metadata"), "vars": result.get("vars")},
-        expectations=tuple(_checks(grading.get("componentResults"))),
-        duration_s=None if latency is None else latency / 1000,
+        expectations=tuple(_checks(mapping(result.get("gradingResult")).get("componentResults"))),
+        duration_s=None if latency is None or cached else latency / 1000,  # of a cache, not of the subject
         tokens_in=whole(tokens.get("prompt")),
         tokens_out=whole(tokens.get("completion")),
-        cost=None if failed else number(result.get("cost")),
-        cost_source="promptfoo" if not failed and number(result.get("cost")) is not None else None,
+        cost=cost,
+        cost_source="promptfoo" if cost is not None else None,
         error_class="provider" if failed else None,
-        cached=response.get("cached") if isinstance(response.get("cached"), bool) else False,
+        cached=cached,
     )
+
+
+def _failed(log: Log, result: Mapping[str, Any], locator: str) -> bool:
+    """Return whether the provider failed. The text of an error stands there for failed assertions too."""
+    reason = result.get("failureReason")
+    if reason is None:  # older files: an error without a grade
+        return text(result.get("error")) is not None and not isinstance(result.get("gradingResult"), dict)
+    if isinstance(reason, bool) or reason not in _REASONS:
+        raise log.error("must be 0, 1 or 2", field=f"{locator}/failureReason")
+    return bool(reason == _ERROR)
 
 
 _KINDS = {
@@ -210,26 +231,12 @@ _KINDS = {
 
 
 def _checks(components: Any) -> Iterator[ExpectationResult]:
-    for index, part in enumerate(components if isinstance(components, list) else []):
-        if isinstance(part, dict):
-            kind = _text(_mapping(part.get("assertion")).get("type")) or "assertion"
-            yield ExpectationResult(
-                index=index,
-                type=_KINDS.get(kind, ExpectationType.SCORE_AT_LEAST),
-                required=True,
-                passed=part["pass"] if isinstance(part.get("pass"), bool) else None,
-                detail=kind,
-            )
-
-
-def _note(run: LoggedRun, sentence: str) -> None:
-    if sentence not in run.warnings:
-        run.warnings.append(sentence)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    for index, part in enumerate(items(components)):
+        kind = text(mapping(mapping(part).get("assertion")).get("type")) or "assertion"
+        yield ExpectationResult(
+            index=index,
+            type=_KINDS.get(kind, ExpectationType.SCORE_AT_LEAST),
+            required=True,
+            passed=flag(mapping(part).get("pass")),
+            detail=kind,
+        )

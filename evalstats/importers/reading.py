@@ -1,23 +1,25 @@
 """From paths to trials: find the files, recognise them, and hold every row to one set of rules.
 
 The rules: a score that is no finite number within its range becomes NULL with a reason; a cached answer is no
-second look; the same attempt told twice counts once, and told differently is an error that names both places.
+second look; the same trial told twice counts once, and told differently is an error that names both places.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstats import contract
 from evalstats.contract import Arm, Outcome
-from evalstats.errors import UsageError
-from evalstats.importers.logs import Log
-from evalstats.importers.rows import Declared, Importer, LoggedRun, Options, Row
+from evalstats.errors import EvalstatsError, UsageError
+from evalstats.importers.finding import logs
+from evalstats.importers.found import FileReport, Found, ImportedRun
+from evalstats.importers.logs import Imported, Log, Refused
+from evalstats.importers.marks import Marks
+from evalstats.importers.rows import Importer, LoggedRun, Options, Row
 from evalstats.importers.rules import (
     NAIVE,
     canonical,
@@ -25,85 +27,31 @@ from evalstats.importers.rules import (
     hold,
     moment,
     slug,
+    takes_over,
     text,
-    trial_of,
     withdraw,
 )
-from evalstats.trials import Trial, timestamp
+from evalstats.trials import timestamp
 
 CACHED = "answered from a cache: no independent look at the subject"
+UNKNOWN = "no known format"
+_OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # and UTF-32, which begins like the first
 
 
-@dataclass(slots=True, kw_only=True)
-class FileReport:
-    """What one file held. ``format`` is None, and ``why`` says so, when it was not recognised."""
-
-    path: str
-    format: str | None
-    why: str
-    suites: list[str] = field(default_factory=list)
-    runs: int = 0
-    cases: int = 0
-    trials: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    duplicates: int = 0
-    declared: list[Declared] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def as_record(self) -> dict[str, Any]:
-        """Return the report as plain data, one field of the JSON each."""
-        record = {
-            name: getattr(self, name) for name in self.__slots__ if name not in ("statuses", "declared")
-        }
-        names = ("name", "declared", "recomputed", "agrees")
-        declared = [{name: getattr(d, name) for name in names} for d in self.declared]
-        record["suite"] = self.suites[0] if len(self.suites) == 1 else None
-        return {**record, "statuses": dict(sorted(self.statuses.items())), "declared": declared}
+# What was told of a trial last, in one number: file, outcome, attempt and a fingerprint.
+_OUTCOMES = tuple(Outcome)
+_PLACES = {outcome: place for place, outcome in enumerate(_OUTCOMES)}
+_MOST = 2**16 - 1  # files, or attempts, that are told apart
 
 
-@dataclass(slots=True, eq=False)
-class ImportedRun:
-    """One run, named and known by its content. Its ``cases`` fill up while its rows are read."""
-
-    run_id: str
-    group_id: str
-    suite_id: str
-    arm: Arm
-    logged: LoggedRun
-    created_at: str
-    files: dict[str, str] = field(default_factory=dict)
-    cases: dict[str, str] = field(default_factory=dict)
-    trials_per_case: int = 1
-
-    @property
-    def scoring_digest(self) -> str:
-        """Return what must be equal for two runs to be of one suite: the cases asked and how they were scored."""
-        return contract.canonical_digest({"cases": self.cases, "scoring": self.logged.scoring})
+def _packed(row: Row, mark: int, file: int) -> int:
+    attempt, outcome = min(row.attempt, 255), _PLACES[row.outcome]
+    return (min(file, _MOST) << 48) | (outcome << 44) | (attempt << 36) | (mark & (2**36 - 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A row of a run. ``supersedes`` is set when it takes the place of one that was found before."""
-
-    run: ImportedRun
-    row: Row
-    log: Log
-    supersedes: bool = False
-
-    @property
-    def trial(self) -> Trial:
-        """Return the row as a trial, fit for a journal."""
-        run, source = self.run, (self.log.name, self.log.sha256)
-        return trial_of(self.row, run_id=run.run_id, suite_id=run.suite_id, arm=run.arm, source=source)
-
-
-class _Place(NamedTuple):
-    """Where a trial was told first, and what it said."""
-
-    fingerprint: int
-    log: Log
-    locator: str
-    usable: bool
+def _unpacked(packed: int) -> tuple[int, Outcome, int, int]:
+    """Return (file, outcome, attempt, fingerprint)."""
+    return packed >> 48, _OUTCOMES[packed >> 44 & 15], packed >> 36 & 255, packed & (2**36 - 1)
 
 
 class Reading:
@@ -116,6 +64,8 @@ class Reading:
         importers: Sequence[Importer],
         *,
         format: str | None = None,
+        imported: Sequence[Imported] = (),
+        data: Path | None = None,
     ) -> None:
         self.options = options
         self.importers = _chosen(importers, format)
@@ -123,114 +73,203 @@ class Reading:
         self.paths = paths
         self.files: list[FileReport] = []
         self.runs: dict[str, ImportedRun] = {}
-        self._seen: dict[tuple[str, str, int], _Place] = {}
-        self._first: dict[tuple[str, str], int] = {}  # (run, case) -> the trial that was answered first
+        self._imported, self._data = imported, data
+        self._told = Marks()  # of each trial
+        self._first = Marks()  # of each case with cached answers, the trial that was answered first
 
     def __iter__(self) -> Iterator[Found]:
-        for log, named in _logs(self.paths):
-            yield from self._file(log, named=named)
-        if not any(file.format for file in self.files):
+        for log, named, why in logs(self.paths, self._imported, self._data):
+            yield from self._file(log, named=named, refusal=why)
+        if not any(file.format or file.refused for file in self.files):
             raise UsageError(
                 "nothing here is a log of a known format; name one with --format", path=self.paths[0]
             )
 
-    def _file(self, log: Log, *, named: bool) -> Iterator[Found]:
-        importer, why = self._recognised(log)
-        report = FileReport(path=log.name, format=importer.NAME if importer else None, why=why)
+    def _file(self, log: Log, *, named: bool, refusal: Refused | None) -> Iterator[Found]:
+        report = FileReport(path=log.name, format=None, why=UNKNOWN)
         self.files.append(report)
-        if importer is None:
+        try:
+            if refusal is not None:
+                raise refusal
+            importer = self._recognised(log, report)
+            if importer is not None:
+                yield from self._rows(log, importer, report)
+            elif named and log.head.startswith(_OTHER_ENCODINGS):
+                raise log.not_utf8()
+            elif named:
+                raise log.error(f"{UNKNOWN}; name the format with --format")
+        except Refused as error:
             if named:
-                raise log.error(f"{why}; name the format with --format")
-            return
+                raise
+            report.refused, report.why = True, error.message
+        finally:
+            log.close()
+
+    def _recognised(self, log: Log, report: FileReport) -> Importer | None:
+        for importer in self.importers:
+            why = "as asked" if self.forced else importer.sniff(log)
+            if why is not None:
+                report.format, report.why = importer.NAME, why
+                return importer
+        return None
+
+    def _rows(self, log: Log, importer: Importer, report: FileReport) -> Iterator[Found]:
         met: dict[LoggedRun, ImportedRun] = {}
-        cases: set[tuple[str, str]] = set()
-        for logged, row in importer.read(log, self.options):
-            if logged not in met:
-                met[logged] = self._run(logged, log)
+        seen = _Seen(self.options)
+        for logged, row in _told_by(importer, log, self.options):
+            run = met.get(logged)
+            if run is None:
+                run = met[logged] = self._run(logged, log)
             if row is not None:
-                yield from self._trial(met[logged], row, log, report)
-                cases.add((row.case_id, met[logged].cases[row.case_id]))
+                yield from self._trial(run, row, log, report)
+                seen.meet(row)
         report.suites = sorted({run.suite_id for run in met.values()})
-        report.runs, report.cases = len({run.run_id for run in met.values()}), len(cases)
+        report.runs, report.cases = len({run.run_id for run in met.values()}), len(seen.cases)
         for logged in met:
             report.declared += logged.declared()
-            report.warnings += [note for note in logged.warnings if note not in report.warnings]
-
-    def _recognised(self, log: Log) -> tuple[Importer | None, str]:
-        if self.forced:
-            return self.importers[0], "as asked"
-        for importer in self.importers:
-            if (why := importer.sniff(log)) is not None:
-                return importer, why
-        return None, "no known format"
+            for note in logged.warnings:
+                report.warn(note)
+        for note in seen.notes(log, report):
+            report.warn(note)
 
     def _run(self, logged: LoggedRun, log: Log) -> ImportedRun:
-        arm = self.options.arm or logged.arm
-        suite_id = slug(self.options.suite or logged.suite)
-        run_id = logged.run_id or _run_id(suite_id, logged.key, arm, self.options)
-        run = self.runs.get(run_id)
-        if run is None:
-            group = run_id if logged.group is None else _run_id(suite_id, logged.group, None, self.options)
+        new = _named(logged, self.options)
+        run = self.runs.setdefault(new.run_id, new)
+        if run is new:
             created, _ = moment(logged.created_at)
             if created is None:
                 created = timestamp(datetime.fromtimestamp(log.path.stat().st_mtime, UTC))
-                logged.warnings.append("the log names no time; the run is dated by its file")
-            run = self.runs[run_id] = ImportedRun(run_id, group, suite_id, arm, logged, created)
-        run.files[log.name] = log.sha256
+                logged.warn("the log names no time; the run is dated by its file")
+            run.created_at = created
+        run.files[log.name] = log
         return run
 
     def _trial(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> Iterator[Found]:
         self._hold(run, row, log, report)
-        key, told = (run.run_id, row.case_id, row.trial_index), fingerprint(row)
-        place = self._seen.get(key)
-        if place is not None and not self._takes_over(row, told, place, log):
-            report.duplicates += 1
-            return
-        self._seen[key] = _Place(told, log, row.locator, row.outcome.usable)
-        report.trials += 1
-        report.statuses[STATUS_WORDS.get(row.outcome, row.outcome)] += 1
+        key, mark = (run.run_id, row.case_id, row.trial_index), fingerprint(row)
+        seen, before = self._told.get(key), None
+        if seen is not None:
+            file, before, attempt, told = _unpacked(seen)
+            if told == mark & (2**36 - 1) or not self._takes_over(run, row, seen, log):
+                report.duplicates += 1
+                return
+            self.files[min(file, len(self.files) - 1)].count(before, -1)
+            report.replaced += 1
+            row.attempt = max(row.attempt, attempt + 1)
+        self._told.set(key, _packed(row, mark, len(self.files) - 1))
+        report.count(row.outcome, 1)
         run.trials_per_case = max(run.trials_per_case, row.trial_index)
-        yield Found(run, row, log, supersedes=place is not None)
+        yield Found(run, row, log, supersedes=before)
 
-    def _takes_over(self, row: Row, told: int, place: _Place, log: Log) -> bool:
-        """Return whether a row takes the place of one that was told before. Raises LogError when none may.
+    def _takes_over(self, run: ImportedRun, row: Row, seen: int, log: Log) -> bool:
+        """Return whether a row takes the place of one that was told before. Raises LogError for a conflict."""
+        file, outcome, attempt, _ = _unpacked(seen)
+        found = takes_over(
+            usable=(outcome.usable, row.outcome.usable),
+            attempts=(attempt, row.attempt) if run.logged.manifest is not None else (1, 1),
+            on_conflict=self.options.on_conflict,
+        )
+        if found is None:
+            there = self._where(run, row, self.files[file].path, log)
+            what = (
+                f"trial {row.trial_index} of case {row.case_id!r} differs here ({row.locator}) and in {there}"
+            )
+            raise log.error(f"{what}; choose with --on-conflict first or last")
+        return found
 
-        An attempt that was lost gives way to the one that was not: that is a retry.
-        """
-        if place.fingerprint == told:
-            return False
-        if place.usable != row.outcome.usable:
-            return row.outcome.usable
-        if self.options.on_conflict == "error":
-            raise log.error(_conflict(row, place))
-        return self.options.on_conflict == "last"
+    def _where(self, run: ImportedRun, row: Row, path: str, log: Log) -> str:
+        """Return where a trial was told before, by reading that file again: no place is kept for each trial."""
+        there, place = run.files[path], "an earlier row"
+        importer = self._recognised(there, FileReport(path=path, format=None, why=""))
+        for logged, other in importer.read(there, self.options) if importer else ():
+            if other is None or _named(logged, self.options).run_id != run.run_id:
+                continue
+            hold(other, self.options)
+            if (other.case_id, other.trial_index) == (row.case_id, row.trial_index):
+                if there is log and other.locator == row.locator:
+                    break
+                place = other.locator
+        return f"{path} ({place})"
 
     def _hold(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> None:
         hold(row, self.options)
-        if not row.case_id or row.trial_index < 1:
+        if not row.case_id or not 1 <= row.trial_index < 2**53:
             raise log.error("a case needs an id, and its trials count from 1", field=row.locator)
         if row.started_at is not None and moment(row.started_at)[1] == NAIVE:
-            _warn(report, "times without a zone are taken as UTC and marked naive")
-        self._note_case(run, row, report)
-        self._keep_independent(run, row)
-
-    def _note_case(self, run: ImportedRun, row: Row, report: FileReport) -> None:
-        known = run.cases.get(row.case_id)
-        if known is None or row.content is not None:
-            digest = contract.digest(canonical(row.case_id if row.content is None else row.content))
-            if run.cases.setdefault(row.case_id, digest) != digest:
-                _warn(report, "a case asks different things in different rows; is its id the right key?")
-
-    def _keep_independent(self, run: ImportedRun, row: Row) -> None:
-        """Let the first answer of a case count, cached or not; a further one from the cache repeats it."""
+            report.warn("times without a zone are taken as UTC and marked naive")
+        if row.content is not None or row.case_id not in run.cases:
+            same = run.cases.note(row.case_id, _digest(row.case_id if row.content is None else row.content))
+            if not same:
+                report.warn("a case asks different things in different rows; is its id the right key?")
         if row.cached is not None and row.outcome.usable:
-            first = self._first.setdefault((run.run_id, row.case_id), row.trial_index)
-            if row.cached and row.trial_index != first:
+            # The first answer of a case counts, cached or not; a further one from the cache repeats it.
+            first = self._first.get((run.run_id, row.case_id))
+            if first is None:
+                self._first.set((run.run_id, row.case_id), row.trial_index)
+            elif row.cached and row.trial_index != first:
                 withdraw(row, Outcome.DEGRADED, CACHED)
 
 
-# The words of the summary; other outcomes go by their own name.
-STATUS_WORDS = {Outcome.INFRASTRUCTURE: "error"}
+class _Seen:
+    """What the rows of one file have in common, for its report."""
+
+    def __init__(self, options: Options) -> None:
+        self._metric, self._cluster_key = options.metric, options.cluster_key
+        self.cases, self._scores, self._grouped = Marks(), set[str](), False
+
+    def meet(self, row: Row) -> None:
+        self.cases.set(row.case_id, 1)
+        self._grouped = self._grouped or row.archetype is not None
+        if self._metric is not None:
+            self._scores.update(row.scores)
+
+    def notes(self, log: Log, report: FileReport) -> Iterator[str]:
+        """Yield what a person should know: what was asked for in vain, and what the file turned out to be."""
+        if not self.cases:
+            yield "holds no trials"
+        if report.replaced:
+            yield f"trials that took the place of ones told before: {report.replaced}"
+        if log.has_grown:
+            yield "begins with a log that was imported before: the same run, grown"
+        if self._scores and self._metric not in self._scores:
+            yield f"no score is called {self._metric}; there are {', '.join(sorted(self._scores)[:10])}"
+        if self.cases and self._cluster_key is not None and not self._grouped:
+            yield f"nothing stands at {self._cluster_key}: the cases are in no groups"
+
+
+def _told_by(importer: Importer, log: Log, options: Options) -> Iterator[tuple[LoggedRun, Row | None]]:
+    """Yield what an importer reads; whatever it stumbles over becomes an error that names the file."""
+    try:
+        yield from importer.read(log, options)
+    except EvalstatsError:
+        raise
+    except Exception as error:  # perhaps somebody else's code, and in any case a log it was not made for
+        kind = type(error).__name__
+        raise log.error(
+            f"cannot be read as {importer.NAME}: it is not as that format promises ({kind})"
+        ) from error
+
+
+def _named(logged: LoggedRun, options: Options) -> ImportedRun:
+    """Return a run with the names it goes by here, and nothing in it."""
+    if logged.manifest is not None:  # our own: it stays what it is
+        known = logged.manifest
+        group = str(known.get("group_id") or known["run_id"])
+        return ImportedRun(str(known["run_id"]), group, logged.suite, logged.arm, logged, "")
+    arm = options.arm or logged.arm
+    suite_id = slug(options.suite or logged.suite)
+    run_id = _run_id(suite_id, logged.key, arm, options)
+    group = run_id if logged.group is None else _run_id(suite_id, logged.group, None, options)
+    return ImportedRun(run_id, group, suite_id, arm, logged, "")
+
+
+def _run_id(suite_id: str, key: tuple[str, ...], arm: Arm | None, options: Options) -> str:
+    parts = [suite_id, *key, str(arm), options.metric or "", str(options.rescore), str(options.score_range)]
+    return f"import-{suite_id}-{contract.digest(canonical([text(part) for part in parts]))[:12]}"
+
+
+def _digest(content: Any) -> bytes:
+    return bytes.fromhex(contract.digest(canonical(content)))
 
 
 def _chosen(importers: Sequence[Importer], format: str | None) -> Sequence[Importer]:
@@ -239,31 +278,3 @@ def _chosen(importers: Sequence[Importer], format: str | None) -> Sequence[Impor
         known = ", ".join(i.NAME for i in importers)
         raise UsageError(f"unknown format {format!r}; known: {known}", field="--format")
     return chosen
-
-
-def _logs(paths: Sequence[Path]) -> Iterator[tuple[Log, bool]]:
-    """Yield each file, and whether the caller named it; those of a folder come in the order of their names."""
-    for path in paths:
-        if not path.exists():
-            raise UsageError("is not there", path=path)
-        for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
-            inside = file.relative_to(path)
-            if file == path or not (inside.name.startswith(".") or ".git" in inside.parts):
-                yield Log(file), file == path
-
-
-def _run_id(suite_id: str, key: tuple[str, ...], arm: Arm | None, options: Options) -> str:
-    parts = [suite_id, *key, str(arm), options.metric or "", str(options.rescore), str(options.score_range)]
-    digest = contract.digest("\0".join(text(part) for part in parts).encode())
-    return f"import-{suite_id}-{digest[:12]}"
-
-
-def _conflict(row: Row, place: _Place) -> str:
-    there = f"{place.log.name}: {place.locator}"
-    what = f"trial {row.trial_index} of case {row.case_id!r} differs here ({row.locator}) and in {there}"
-    return f"{what}; choose with --on-conflict first or last"
-
-
-def _warn(report: FileReport, sentence: str) -> None:
-    if sentence not in report.warnings:
-        report.warnings.append(sentence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from evalstats.contract import Arm, Axis, Outcome
 from evalstats.errors import UsageError
-from evalstats.trials import ExpectationResult
+from evalstats.trials import ExpectationResult, Trial
 
 if TYPE_CHECKING:
     from evalstats.importers.logs import Log
@@ -48,7 +48,8 @@ class Options:
 
     ``cluster_key`` is a dotted path into what a row tells ``about`` its case, such as ``metadata.topic``; the
     value found becomes the archetype. ``columns`` maps our fields to the columns of a table. ``score_range``
-    is where scores lie in the log; they are brought to 0 to 1.
+    is where scores lie in the log; they are brought to 0 to 1. ``on_conflict`` is ``error``, ``first`` or
+    ``last``: which counts when one trial is told twice, differently.
     """
 
     suite: str | None = None
@@ -63,7 +64,7 @@ class Options:
 
     def __post_init__(self) -> None:
         low, high = self.score_range
-        if not low < high:
+        if not (low < high and high - low < float("inf")):
             raise UsageError("must be LOW:HIGH with LOW below HIGH", field="--score-range")
 
 
@@ -76,7 +77,8 @@ class Row:
     ``locator`` says where in the file it stands (``line 12``, ``samples/3_epoch_1.json``, ``/results/7``).
     ``scores`` are all scores by name, ``score`` the one that counts. ``content`` is what the case asks, as any
     JSON: its digest tells whether two runs asked the same. ``about`` is where ``--cluster-key`` looks.
-    ``started_at`` is the time as written, with whatever zone it has.
+    ``started_at`` is the time as written, with whatever zone it has. ``ours`` is the trial itself where the log is
+    our own; it is kept as it is, and the other fields only help to tell it from others.
     """
 
     case_id: str
@@ -106,6 +108,7 @@ class Row:
     cited_recipes: tuple[str, ...] | None = None
     error_class: str | None = None
     cached: bool | None = None
+    ours: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +130,10 @@ class Declared:
 class LoggedRun:
     """One run of one suite in one arm, as found in a log; rows point to it.
 
-    ``key`` is what names the run wherever its files lie (the tool's own run id, not a path): two files with one
-    key are one run. ``label`` tells it from its siblings where neither model nor arm does. ``group`` is shared
-    by runs that are paired, such as the two arms of one execution.
-    ``run_id`` is set only where the log is our own, whose runs keep their ids.
+    ``key`` is what names the run wherever its files lie (the tool's own run id, not a path; `Log.identity` where
+    there is none): two files with one key are one run. ``label`` tells it from its siblings where neither model
+    nor arm does. ``group`` is shared by runs that are paired, such as the two arms of one execution.
+    ``manifest`` is set only where the log is our own, whose runs stay what they are, id and all.
     ``declared`` is asked for when all rows of the file have been read. ``warnings`` may grow while they are.
     """
 
@@ -138,7 +141,6 @@ class LoggedRun:
     key: tuple[str, ...]
     arm: Arm = Arm.CANDIDATE
     label: str | None = None
-    run_id: str | None = None
     group: tuple[str, ...] | None = None
     model: str | None = None
     judge_model: str | None = None
@@ -150,6 +152,12 @@ class LoggedRun:
     facts: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     declared: Callable[[], Sequence[Declared]] = tuple
+    manifest: Mapping[str, Any] | None = None
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
 
 
 Item = tuple[LoggedRun, Row | None]  # a run without a row announces itself, so that it is known though empty

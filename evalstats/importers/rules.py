@@ -4,37 +4,51 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from evalstats.contract import Arm, Outcome, Status
-from evalstats.importers.logs import number
 from evalstats.importers.rows import Options, Row
+from evalstats.importers.values import number
 from evalstats.trials import Trial, timestamp
 
 NAIVE = "naive"
 MAX_TEXT = 500  # characters of an id or a reason
 _AS_TOLD = (
-    "trial_index", "outcome", "score", "archetype", "attempt", "exit_code", "stop_reason", "cost_source",
-    "cited_cards", "cited_recipes", "error_class", "expectations", "cached", "reason",
+    "trial_index", "outcome", "score", "archetype", "exit_code", "stop_reason", "cost_source", "cited_cards",
+    "cited_recipes", "error_class", "expectations", "cached", "reason",
 )  # fmt: skip
 _COUNTS = ("tokens_in", "tokens_out", "tokens_cache", "tool_calls")
+_COMPARED = (*_AS_TOLD, *_COUNTS, "passed", "duration_s", "cost", "started_at")
+_SAID = attrgetter(*_COMPARED)  # a good deal faster than asking for each
+_TEXTS = ("stop_reason", "cost_source", "error_class")
 
 
 def hold(row: Row, options: Options) -> None:
     """Hold a row to the rules, in place: its texts can be kept, its score is known or NULL with a reason."""
-    row.case_id = _short(row.case_id)
-    row.archetype = _archetype(row, options.cluster_key)
+    if not row.case_id.isascii() or len(row.case_id) > MAX_TEXT:
+        row.case_id = bounded(row.case_id)
+    if options.cluster_key is not None:
+        row.archetype = _found(row.about, options.cluster_key)
+    if row.archetype is not None:
+        row.archetype = bounded(row.archetype)
     if row.reason is not None:
-        row.reason = _short(row.reason)
+        row.reason = text(row.reason)[:MAX_TEXT]
     _hold_score(row, options)
 
 
 def trial_of(row: Row, *, run_id: str, suite_id: str, arm: Arm, source: tuple[str, str]) -> Trial:
     """Return a row that was held to the rules as a trial of a run; ``source`` is path and digest of its file."""
+    if row.ours is not None:
+        return row.ours if row.attempt == row.ours.attempt else replace(row.ours, attempt=row.attempt)
     started, offset = moment(row.started_at)
     known: dict[str, Any] = {name: getattr(row, name) for name in _AS_TOLD}
+    known |= {name: value if value is None else text(value)[:MAX_TEXT] for name, value in _texts(row)}
     known |= {name: _count(getattr(row, name)) for name in _COUNTS}
     known |= {name: _not_negative(getattr(row, name)) for name in ("duration_s", "cost")}
     return Trial(
@@ -42,16 +56,21 @@ def trial_of(row: Row, *, run_id: str, suite_id: str, arm: Arm, source: tuple[st
         suite_id=suite_id,
         case_id=row.case_id,
         arm=arm,
+        attempt=row.attempt,
         status=_status(row),
-        passed=passed(row),
+        passed=row.passed,
         started_at=started,
         utc_offset=offset,
         dimension_scores={text(name): number(value) for name, value in row.scores.items()},
         source_path=source[0],
         source_sha256=source[1],
-        source_locator=row.locator,
+        source_locator=text(row.locator),
         **known,
     )
+
+
+def _texts(row: Row) -> Iterator[tuple[str, str | None]]:
+    return ((name, getattr(row, name)) for name in _TEXTS)
 
 
 def slug(name: str) -> str:
@@ -62,33 +81,56 @@ def slug(name: str) -> str:
 
 def text(value: str) -> str:
     """Return text that UTF-8 can hold: half of a surrogate pair becomes its escape."""
-    return value.encode("utf-8", "backslashreplace").decode()
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+
+
+def bounded(value: str) -> str:
+    """Return a name of bearable length; one that was cut ends in a digest, so that two cut names stay two."""
+    value = text(value)
+    if len(value) <= MAX_TEXT:
+        return value
+    return f"{value[: MAX_TEXT - 13]}~{hashlib.sha256(value.encode()).hexdigest()[:12]}"
 
 
 def moment(written: str | None) -> tuple[str | None, str | None]:
     """Return a time in UTC and the offset it was written with: ``naive`` without one, None when it is no time."""
-    if not written:
+    when = _parsed(written)
+    if when is None:
         return None, None
     try:
-        when = datetime.fromisoformat(written.strip().replace("Z", "+00:00"))
         if when.tzinfo is None:
             return timestamp(when.replace(tzinfo=UTC)), NAIVE
-        return timestamp(when), when.strftime("%z")[:3] + ":" + when.strftime("%z")[3:5]
-    except (ValueError, OverflowError):
+        offset = when.strftime("%z")
+        return timestamp(when), f"{offset[:3]}:{offset[3:5]}"
+    except OverflowError:  # near the year 1 or 9999
         return None, None
 
 
-def _short(value: str) -> str:
-    return value if value.isascii() and len(value) <= MAX_TEXT else text(value)[:MAX_TEXT]
+def seconds_between(start: Any, end: Any) -> float | None:
+    """Return how long something took; None where an end is no time, or only one of the two names a zone."""
+    first, last = _parsed(start), _parsed(end)
+    if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):
+        return None
+    seconds = (last - first).total_seconds()
+    return seconds if seconds >= 0 else None
 
 
-def _archetype(row: Row, cluster_key: str | None) -> str | None:
-    value: Any = row.archetype
-    if cluster_key is not None:
-        value = row.about
-        for step in cluster_key.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-    return None if value is None else _short(str(value))
+def _parsed(written: Any) -> datetime | None:
+    if not isinstance(written, str) or "-" not in written:  # 20260131 may be anything
+        return None
+    try:
+        return datetime.fromisoformat(written.strip())
+    except ValueError:
+        return None
+
+
+def _found(about: Any, path: str) -> str | None:
+    """Return what stands at a dotted path; a key that holds dots itself is found whole."""
+    if isinstance(about, dict) and path in about:
+        found = about[path]
+        return None if found is None else str(found)
+    head, dot, rest = path.partition(".")
+    return _found(about.get(head), rest) if dot and isinstance(about, dict) else None
 
 
 def _hold_score(row: Row, options: Options) -> None:
@@ -96,7 +138,7 @@ def _hold_score(row: Row, options: Options) -> None:
     if not row.outcome.usable:
         withdraw(row, row.outcome, row.reason or f"{row.outcome} in the log")
     elif row.score is None and row.outcome is not Outcome.OK:
-        row.score = 0.0  # a subject that ran into its limit
+        row.score, row.passed = 0.0, False  # a subject that ran into its limit
     elif row.score is None:
         withdraw(row, Outcome.UNSCORED, row.reason or "no score in the log")
     elif (value := number(row.score)) is None:
@@ -105,6 +147,7 @@ def _hold_score(row: Row, options: Options) -> None:
         low, high = options.score_range
         if low <= value <= high:
             row.score = (value - low) / (high - low)
+            row.passed = row.score == 1.0 if row.passed is None else row.passed
         else:
             withdraw(row, Outcome.UNSCORED, f"the score lies outside {low:g} to {high:g}; see --score-range")
 
@@ -114,16 +157,9 @@ def withdraw(row: Row, outcome: Outcome, reason: str) -> None:
     row.outcome, row.reason, row.score, row.passed = outcome, reason, None, None
 
 
-def passed(row: Row) -> bool | None:
-    """Return whether a row passed: as its log says, else whether it has the full score."""
-    if row.score is None:
-        return None
-    return row.score == 1.0 if row.passed is None else row.passed
-
-
 def _status(row: Row) -> Status:
     if row.outcome.usable:
-        return Status.PASS if passed(row) else Status.FAIL
+        return Status.PASS if row.passed else Status.FAIL
     words = {Outcome.INFRASTRUCTURE: Status.ERROR, Outcome.SKIPPED: Status.SKIPPED}
     return words.get(row.outcome, Status.INCONCLUSIVE)
 
@@ -137,23 +173,49 @@ def _count(value: int | None) -> int | None:
     return value if isinstance(value, int) and 0 <= value < 2**53 else None
 
 
+# --- sameness -------------------------------------------------------------------------------------
+
+
 def canonical(content: Any) -> bytes:
     """Return one text for one meaning, also of what strict JSON cannot hold, such as NaN."""
     return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str).encode()
 
 
+def plain(content: Any) -> Any:
+    """Return JSON that a strict reader takes: no NaN, no half of a surrogate pair, no integer beyond 2^53."""
+    if isinstance(content, dict):
+        return {text(str(key)): plain(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [plain(value) for value in content]
+    if isinstance(content, str):
+        return text(content)
+    if isinstance(content, float):
+        return content if math.isfinite(content) else str(content)
+    return str(content) if isinstance(content, int) and abs(content) >= 2**53 else content
+
+
 def content_digest(trial: Trial) -> bytes:
-    """Return a digest of what a trial says, wherever it was read."""
+    """Return a digest of what a trial says, wherever it was read and however often it was tried."""
     record = trial.as_record()
-    for name in ("source_path", "source_sha256", "source_locator"):
+    for name in ("source_path", "source_sha256", "source_locator", "attempt"):
         del record[name]
     return hashlib.sha256(canonical(record)).digest()[:16]
 
 
 def fingerprint(row: Row) -> int:
-    """Return what tells two tellings of one attempt apart, within this process."""
-    named = tuple(row.scores.items()) if row.scores else ()
-    return hash((*(getattr(row, name) for name in _COMPARED), named))
+    """Return what tells two tellings of one trial apart, within this process."""
+    said = _SAID(row)
+    return hash((said, *row.scores.items()) if row.scores else said)
 
 
-_COMPARED = (*_AS_TOLD, *_COUNTS, "passed", "duration_s", "cost", "started_at")
+def takes_over(*, usable: tuple[bool, bool], attempts: tuple[int, int], on_conflict: str) -> bool | None:
+    """Return whether a telling of a trial takes the place of an earlier, different one; None for a conflict.
+
+    Both tuples are (earlier, now). A later attempt counts; what was lost gives way to what was not, for that is
+    a retry; of two losses the first stays.
+    """
+    if attempts[0] != attempts[1]:
+        return attempts[1] > attempts[0]
+    if not all(usable):
+        return usable[1] and not usable[0]
+    return None if on_conflict == "error" else on_conflict == "last"

@@ -7,14 +7,16 @@ or finish its tests leaves the trial unscored.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalstats.contract import Outcome
-from evalstats.importers.logs import Log, number, whole
+from evalstats.importers.cells import has_names_in_rows, lines_of
+from evalstats.importers.logs import Log
 from evalstats.importers.rows import Declared, Item, LoggedRun, Options, Row
+from evalstats.importers.rules import seconds_between
+from evalstats.importers.values import items, mapping, number, text, whole
 
 NAME = "terminal-bench"
 _MODES = {
@@ -25,33 +27,29 @@ _MODES = {
     "context_length_exceeded": Outcome.LIMIT,
     "output_length_exceeded": Outcome.LIMIT,
 }
+_KNOWN = {*_MODES, "unset", "none", "test_timeout", "parse_error"}
 _TRIAL = re.compile(r"\.(\d+)-of-\d+\.")
 _COLUMNS = {"task_id", "is_resolved", "failure_mode"}
 
 
 def sniff(log: Log) -> str | None:
     """Recognise the document by its keys, the table by its header."""
-    if {"results", "n_resolved", "accuracy"} <= set(log.top_keys) or (
-        "results" in log.top_keys and _is_results(log)
-    ):
+    keys = set(log.top_keys)
+    first = mapping(next(iter(items(log.first.get("results"))), None)) if keys else {}
+    if keys >= {"results", "n_resolved", "accuracy"} or set(first) >= _COLUMNS:
         return "results of a run"
     header = set(log.head.partition(b"\n")[0].decode(errors="replace").strip().split(","))
     return "a table of outcomes" if header >= _COLUMNS else None
-
-
-def _is_results(log: Log) -> bool:
-    results = (log.first_object or {}).get("results")
-    first = results[0] if isinstance(results, list) and results else None
-    return isinstance(first, dict) and set(first) >= _COLUMNS
 
 
 def read(log: Log, options: Options) -> Iterator[Item]:
     """Yield one row a trial."""
     runs: dict[tuple[str, ...], LoggedRun] = {}
     scores: dict[LoggedRun, list[float]] = {}
-    report, results = _results(log)
+    cut: list[str] = []
+    report, results = _results(log, options, cut)
     for locator, result in results:
-        if not isinstance(result, dict) or not result.get("task_id"):
+        if not text(mapping(result).get("task_id")):
             raise log.error("a result needs its task_id", field=locator)
         named = _run_of(log, result)
         if named not in runs:
@@ -59,37 +57,34 @@ def read(log: Log, options: Options) -> Iterator[Item]:
             scores[run] = []
             run.declared = _declarer(report, scores[run])
         run = runs[named]
-        row = _row(result, locator)
-        if not row.trial_index:
-            row.trial_index = 1
+        row = _row(log, result, locator)
+        if row.stop_reason not in _KNOWN:
+            run.warn(f"a failure mode that is not known here: {row.stop_reason}")
         scores[run].append(1.0 if row.score == 1.0 else 0.0)
         yield run, row
+    for run in runs.values():
+        run.warnings += cut
 
 
-def _results(log: Log) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
+def _results(
+    log: Log, options: Options, cut: list[str]
+) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
     if "results" not in log.top_keys:
-        return {}, _table(log)
-    report = log.json()
-    results = report.get("results")
-    if not isinstance(results, list):
+        return {}, _table(log, options, cut)
+    report = {pointer[1:]: value for pointer, value in log.members("/results") if pointer.count("/") == 1}
+    if "results" in report:  # no array, or it would have been walked
         raise log.error("must be an array", field="/results")
-    return report, ((f"/results/{i}", result) for i, result in enumerate(results))
+    return report, (each for each in log.members("/results") if each[0].startswith("/results/"))
 
 
-def _table(log: Log) -> Iterator[tuple[str, dict[str, Any]]]:
-    header: list[str] = []
-    for line, raw in log.lines():
-        try:
-            cells = next(csv.reader([raw.decode().rstrip("\r\n")], strict=True), [])
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise log.error(f"is not a line of CSV in UTF-8: {error}", line=line) from None
-        if not header:
-            header = cells
-        elif len(cells) != len(header):
-            raise log.error(f"has {len(cells)} cells, the header has {len(header)}", line=line)
-        else:
-            found: dict[str, Any] = dict(zip(header, cells, strict=True))
-            yield f"line {line}", found | {"is_resolved": _truth(log, line, found["is_resolved"])}
+def _table(log: Log, options: Options, cut: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    lines = lines_of(log, options, cut)
+    header, numbered = next(lines)
+    if not _COLUMNS <= set(header) or has_names_in_rows(log):
+        raise log.error(f"is neither results nor a table with columns {', '.join(sorted(_COLUMNS))}")
+    for line, cells in numbered:
+        found: dict[str, Any] = dict(zip(header, cells, strict=True))
+        yield f"line {line}", found | {"is_resolved": _truth(log, line, found["is_resolved"])}
 
 
 def _truth(log: Log, line: int, told: str) -> bool | None:
@@ -108,34 +103,37 @@ def _run_of(log: Log, result: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _run(named: tuple[str, ...], result: Mapping[str, Any]) -> LoggedRun:
     submission, run_id = named
-    started = result.get("started_at") or result.get("trial_started_at")
+    started = text(result.get("started_at")) or text(result.get("trial_started_at"))
     return LoggedRun(
         suite="terminal-bench",
         key=("terminal-bench", submission, run_id),
         model=submission or None,
         tool="terminal-bench",
-        created_at=started if isinstance(started, str) else None,
+        created_at=started,
         facts={"run": run_id},
     )
 
 
-def _row(result: Mapping[str, Any], locator: str) -> Row:
+def _row(log: Log, result: Mapping[str, Any], locator: str) -> Row:
     mode, resolved = str(result.get("failure_mode") or "unset"), result.get("is_resolved")
+    if not isinstance(resolved, (bool, type(None))):
+        raise log.error("must be true, false or null", field=f"{locator}/is_resolved")
     outcome = _MODES.get(mode, Outcome.OK)
     if resolved is True and outcome is Outcome.INFRASTRUCTURE:
         outcome = Outcome.OK  # the task was done all the same
     elif resolved is None and outcome is Outcome.OK:
         outcome = Outcome.UNSCORED
     numbered = _TRIAL.search(str(result.get("trial_name", "")))
-    started = result.get("started_at") or result.get("trial_started_at")
+    started = text(result.get("started_at")) or text(result.get("trial_started_at"))
     return Row(
         case_id=str(result["task_id"]),
-        trial_index=int(numbered[1]) if numbered else 0,
+        trial_index=int(numbered[1]) if numbered else 1,
         locator=locator,
         outcome=outcome,
         score=float(resolved) if isinstance(resolved, bool) else None,
         reason=None if outcome is Outcome.OK else mode if mode != "unset" else "no verdict",
-        started_at=started if isinstance(started, str) else None,
+        started_at=started,
+        duration_s=seconds_between(result.get("trial_started_at"), result.get("trial_ended_at")),
         tokens_in=whole(result.get("total_input_tokens")) or None,  # the tool writes 0 for unknown
         tokens_out=whole(result.get("total_output_tokens")) or None,
         stop_reason=mode,

@@ -43,11 +43,13 @@ _HARDENED: _Config = _QUIET | {"enable_external_access": False}
 _NEW_FILE: _Config = _HARDENED | {"storage_compatibility_version": "v1.4.0"}
 
 
-def connect(path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS) -> duckdb.DuckDBPyConnection:
+def connect(
+    path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS, small: bool = False
+) -> duckdb.DuckDBPyConnection:
     """Return a hardened connection to the database file, or folder of Parquet, at ``path``.
 
     A missing file is created and a file of an older schema brought up to date, unless ``read_only``.
-    ``wait`` is in seconds. Raises StoreError when the file stays locked, is foreign, damaged or newer.
+    ``wait`` is in seconds; ``small`` keeps DuckDB to little memory. Raises StoreError when the file stays locked, is foreign, damaged or newer.
     """
     if path.is_dir():
         return _connect_lake(path)
@@ -55,7 +57,7 @@ def connect(path: Path, *, read_only: bool = False, wait: float = WAIT_SECONDS) 
         if read_only:
             raise StoreError("there is no store here; `evalstats ingest` makes one", path=path)
         _create(path)
-    connection = attach(path, read_only=read_only, wait=wait)
+    connection = attach(path, read_only=read_only, wait=wait, small=small)
     try:
         _bring_up_to_date(connection, path, read_only)
     except BaseException:
@@ -72,13 +74,13 @@ def keep_apart(connection: duckdb.DuckDBPyConnection, path: Path, *, private: bo
         raise StoreError(said, path=path)
 
 
-def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnection:
+def attach(path: Path, *, read_only: bool, wait: float, small: bool = False) -> duckdb.DuckDBPyConnection:
     """Return a hardened connection to an existing file, whatever it holds. Waits for its lock."""
     deadline = time.monotonic() + wait
     while True:
         try:
             connection = duckdb.connect(str(path.absolute()), read_only=read_only, config=_HARDENED)
-            _lock(connection)
+            _lock(connection, small)
             return connection
         except duckdb.Error as error:
             if "Could not set lock" not in str(error):
@@ -88,12 +90,14 @@ def attach(path: Path, *, read_only: bool, wait: float) -> duckdb.DuckDBPyConnec
         time.sleep(random.uniform(0.05, 0.25))  # jitter, so that two who wait do not meet again
 
 
-def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+def _lock(connection: duckdb.DuckDBPyConnection, small: bool = False) -> None:
     """Print nothing among the results, reach nothing outside, and let nobody allow more."""
     if connection.execute(sql.statement("is_locked")).fetchone() == (True,):
         return  # by an earlier connection of this process, which shares the configuration
     with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to turn off
         connection.execute(sql.statement("quiet"))
+    if small:
+        connection.execute(sql.statement("small"))
     connection.execute(sql.statement("lock"))
 
 

@@ -1,4 +1,10 @@
 -- Put those trials of `incoming` in that are not there yet. All are of one run.
+-- Looked up from the side of `incoming`, which is small, so that the memory it takes does not grow with the run.
 INSERT INTO trials BY NAME
 SELECT * FROM incoming
-ANTI JOIN (SELECT trial_key FROM trials WHERE run_id = $run_id) USING (trial_key)
+ANTI JOIN (
+    SELECT trial_key
+    FROM trials
+    SEMI JOIN (SELECT DISTINCT trial_key FROM incoming) USING (trial_key)
+    WHERE run_id = $run_id
+) USING (trial_key)
