@@ -5,10 +5,14 @@ Journals are the source of truth; the database is rebuilt from them. A run folde
     <runs>/<run_id>/manifest.json    the plan, synced to disk before the first trial
                     suite.json       the suite's bytes as they were
                     journal/<host>-<pid>-<ns>.jsonl    one line a trial, one write() a line
+                    judgements/, labels/    likewise: what judges and people said of the trials
                     record.json      the run record, written when the run ends
 
 A killed process leaves at most one torn last line; its trial is run again. A process that resumes a
 run opens a journal of its own and never appends after a torn tail.
+
+What belongs to private suites has a tree of its own in the data folder, laid out like the rest: runs,
+store, captures. Only its owner can read it, and nothing that reads the rest looks there.
 """
 
 from __future__ import annotations
@@ -26,10 +30,51 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.errors import DocumentError, JournalError, Problem
-from evalstats.trials import Trial, trial_from_record
+from evalstats.trials import Judgement, Label, Trial, trial_from_record
 
 SYNC_SECONDS = 0.2
+PRIVATE = "private"
+_PRIVATE_MARK = ".private"
+_MARK_TEXT = b"Runs of private suites. Nothing in this folder may leave it.\n"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def private_tree(data: Path) -> Path:
+    """Return the tree of private suites in a data folder, whether it is there or not; of that tree, itself."""
+    return data if is_private_tree(data) else data / PRIVATE
+
+
+def make_private(tree: Path) -> Path:
+    """Make a tree of private suites, if need be, and see to it that it is its owner's alone; return it."""
+    try:
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        with owners_only():
+            tree.mkdir(exist_ok=True)
+            tree.chmod(0o700)
+            if not (tree / _PRIVATE_MARK).exists():
+                write_synced(tree / _PRIVATE_MARK, _MARK_TEXT)
+    except OSError as error:
+        raise JournalError(f"cannot be kept from others: {error.strerror}", path=tree) from None
+    return tree
+
+
+def is_private_tree(place: Path) -> bool:
+    """Return whether a file or folder is in a tree of private suites, or is one."""
+    whole = place.resolve()
+    return any((folder / _PRIVATE_MARK).is_file() for folder in (whole, *whole.parents))
+
+
+@contextlib.contextmanager
+def owners_only(wanted: bool = True) -> Iterator[int]:
+    """Keep from others what is made meanwhile; yield the umask that was, or -1 where nothing is ``wanted``."""
+    if not wanted:
+        yield -1
+        return
+    before = os.umask(0o077)
+    try:
+        yield before
+    finally:
+        os.umask(before)
 
 
 def encode(record: Any) -> bytes:
@@ -63,9 +108,9 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def append(self, trial: Trial) -> None:
-        """Write one trial with one system call. Raises JournalError when the disk refuses."""
-        line = encode(trial.as_record())
+    def append(self, record: Trial | Judgement | Label) -> None:
+        """Write one record with one system call. Raises JournalError when the disk refuses."""
+        line = encode(record.as_record())
         if self._failure is not None:
             raise self._refused(self._failure)
         try:
@@ -103,7 +148,7 @@ class Journal:
             self._failure = self._failure or error
 
     def _refused(self, error: OSError) -> JournalError:
-        return JournalError(f"cannot be written: {error.strerror}; trials so far are kept", path=self.path)
+        return JournalError(f"cannot be written: {error.strerror}; what is in it is kept", path=self.path)
 
 
 def sync_folder(folder: Path) -> None:
@@ -160,24 +205,26 @@ def read_lines(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
     Raises JournalError for a bad line elsewhere.
     """
     *whole, tail = b"".join(raw_lines(path)).split(b"\n")
-    return [(number, _parse(line, path, number)) for number, line in enumerate(whole, 1)], bool(tail)
+    return [(number, parse_line(line, path, number)) for number, line in enumerate(whole, 1)], bool(tail)
 
 
 def parse_trial(line: bytes, path: Path, number: int) -> Trial:
     """Return the trial in one whole line. Raises JournalError naming file, line and field."""
-    return _trial(_parse(line, path, number), path, number)
+    return _trial(parse_line(line, path, number), path, number)
 
 
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def parse_line(line: bytes, path: Path, number: int, schema_id: str = "trial.v1") -> dict[str, Any]:
+    """Return the record in one whole line of a journal. Raises JournalError naming file, line and field."""
     try:
         record = contract.parse_json(line.decode())
-        found = contract.problems(record, "trial.v1")
+        found = contract.problems(record, schema_id)
     except UnicodeDecodeError:
-        found = [Problem("", "is not UTF-8")]
+        found = [Problem("", "is not UTF-8", rule="is not UTF-8")]
     except DocumentError as error:
         found = list(error.problems)
     if found:
-        raise JournalError(found[0].message, path=path, line=number, field=found[0].pointer or None)
+        first = (contract.discreet(found) if is_private_tree(path) else found)[0]
+        raise JournalError(first.message, path=path, line=number, field=first.pointer or None)
     return dict(record)
 
 
@@ -187,16 +234,33 @@ def journals(run_folder: Path) -> list[Path]:
 
 
 def read_trials(run_folder: Path) -> Iterator[Trial]:
-    """Yield each trial of a run once (the first of a key wins); torn tails are passed over."""
+    """Yield each trial of a run once; torn tails are passed over.
+
+    Of one trial the last attempt counts, and of the same attempt the first that was recorded.
+    """
+    last = {trial.key: trial.attempt for trial in _all_trials(run_folder, retried=True)}
     seen: set[str] = set()
+    for trial in _all_trials(run_folder):
+        if trial.key not in seen and trial.attempt >= last.get(trial.key, 1):
+            seen.add(trial.key)
+            yield trial
+
+
+_FIRST_ATTEMPT = b'"attempt":1,'  # as `encode` writes it; inside a text the quotes would be escaped
+
+
+def _all_trials(run_folder: Path, *, retried: bool = False) -> Iterator[Trial]:
+    """Yield what every whole line holds; with ``retried``, only of the lines with a later attempt, ascending."""
+    found: list[Trial] = []
     for path in journals(run_folder):
         for number, line in enumerate(raw_lines(path), 1):
             if not line.endswith(b"\n"):
                 break
-            trial = parse_trial(line, path, number)
-            if trial.key not in seen:
-                seen.add(trial.key)
-                yield trial
+            if not retried:
+                yield parse_trial(line, path, number)
+            elif _FIRST_ATTEMPT not in line:
+                found.append(parse_trial(line, path, number))
+    yield from sorted(found, key=lambda trial: trial.attempt)
 
 
 def _trial(record: dict[str, Any], path: Path, number: int) -> Trial:

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from evalstats.cli.options import DEFAULT_DATA, DEFAULT_SUITES, Data, Json, Suites, print_json
+from evalstats.cli.options import (
+    DEFAULT_DATA,
+    DEFAULT_SUITES,
+    Data,
+    Json,
+    Role,
+    Suites,
+    print_json,
+)
 from evalstats.cli.tables import complain, print_table, say
 from evalstats.errors import UsageError
 
 if TYPE_CHECKING:
+    from evalstats.governance.baselines import Baseline
     from evalstats.governance.comparing import Comparison
     from evalstats.governance.promotion import Request
     from evalstats.governance.provenance import Origin
@@ -24,7 +33,6 @@ Folder = Annotated[
     Path | None,
     typer.Option("--baselines", help="Flat folder of baselines [default: beside each suite]."),
 ]
-Role = Annotated[str | None, typer.Option(help="evaluator: the role that may read a private holdout.")]
 
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -49,7 +57,7 @@ def capture(run: str, role: Role = None, data: Data = DEFAULT_DATA, as_json: Jso
     found = Places(data=data, suites=DEFAULT_SUITES, role=role).run(run)
     path = keep(found, data)
     document = {"run_id": found.run_id, "suite_id": found.suite_id, "path": str(path)}
-    tell([f"{found.run_id}: captured in {path}"], document, as_json)
+    tell([f"{found.run_id}: captured in {path}"], document, as_json, run=found)
 
 
 @app.command()
@@ -77,7 +85,7 @@ def compare(
 
     places = Places(data=data, suites=suites, baselines=baselines, role=role)
     new = places.find(candidate)
-    old = places.find(baseline or new.suite_id)
+    old = places.find(baseline) if baseline else places.baseline_of(new)
     rng = generator(trials.run_seed(new.run_id))
     found = held_against(new, old, places.rules(new), rng=rng)
     if as_json:
@@ -165,9 +173,10 @@ def review(
     outcome = reviews.Outcome.REJECTED if reject else reviews.Outcome.ACCEPTED
     seen = [one_of(reviews.LookedAt, word, "--looked-at") for word in looked_at]
     opinion = reviews.Opinion(reviewer=by, outcome=outcome, looked_at=seen, notes=notes)
-    entry = reviews.review(Places(data=data, suites=suites, role=role).run(run), opinion, data)
+    found = Places(data=data, suites=suites, role=role).run(run)
+    entry = reviews.review(found, opinion, data)
     said = f"{entry['run_id']}: {entry['outcome']} by {entry['reviewer']}, who looked at {', '.join(seen)}"
-    tell([said], entry, as_json)
+    tell([said], entry, as_json, run=found)
 
 
 @app.command()
@@ -208,7 +217,7 @@ def promote(
         tell(refused.lines(), refused.as_record(), as_json)
         return refused.exit_code
     said = f"{entry['suite_id']}: {entry['run_id']} is the baseline now ({entry['baseline_path']})"
-    tell([said], entry, as_json)
+    tell([said], entry, as_json, run=places.run(run))
     return 0
 
 
@@ -227,8 +236,10 @@ def _request(
     )
 
 
-def tell(lines: Iterable[str], document: Any, as_json: bool) -> None:
-    """Print the lines for a person, or the document for a script."""
+def tell(lines: Iterable[str], document: Any, as_json: bool, *, run: Baseline | None = None) -> None:
+    """Print the lines for a person, or the document for a script; of a private run only that it was done."""
+    if run is not None and run.is_private:
+        lines, document = [f"{run.run_id}: done"], {"run_id": run.run_id, "done": True}
     if as_json:
         print_json(document)
         return

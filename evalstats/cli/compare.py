@@ -86,7 +86,8 @@ class Result:
 
     def __init__(self, sources: list[Source], pairs: list[Pair], left_out: list[str]) -> None:
         self.sources, self.pairs, self.left_out = sources, pairs, left_out
-        self.level, self.margin = 0.95, None
+        self.level: float = 0.95
+        self.margin: float | None = None
         self.rates: list[Any] = []
         self.clustered: list[Any] = []
         self.verdict: Any = None

@@ -245,7 +245,8 @@ def _ingest(plan: Plan, data: Path, store: Path | None) -> None:
 
     tree = _tree(plan, data)
     try:
-        warehouse.ingest(store_path(tree, store), tree / "runs", private=plan.is_private)
+        place = private_store if plan.is_private else store_path
+        warehouse.ingest(place(tree, store), tree / "runs", private=plan.is_private)
     except (StoreError, JournalError) as error:
         complain(f"not ingested: {error}; run `evalstats ingest` later")
 

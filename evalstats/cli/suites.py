@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalstats.cli.options import DEFAULT_SUITES, Json, Suites, print_json, suite_place
+from evalstats.cli.options import DEFAULT_SUITES, Json, Role, Suites, print_json, suite_place
 from evalstats.cli.tables import print_table, say
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evalstats.governance.lift_counts import Count
     from evalstats.governance.lint import Code, Finding, SuiteLint
     from evalstats.runner.answers import Rule
+    from evalstats.suite import Suite
 
 app = typer.Typer()
 Names = Annotated[list[str], typer.Argument(help="Suite files, folders or names.", metavar="SUITE...")]
@@ -46,14 +47,14 @@ def validate(names: Names, suites: Suites = DEFAULT_SUITES) -> int:
 
 
 @app.command("hash")
-def show_hashes(name: str, suites: Suites = DEFAULT_SUITES, as_json: Json = False) -> None:
-    """Print the five digests of a suite and one for each case.
+def show_hashes(name: str, role: Role = None, suites: Suites = DEFAULT_SUITES, as_json: Json = False) -> None:
+    """Print the five digests of a suite and one for each case; of a private one for an evaluator alone.
 
     Example: evalstats suite hash solver --json
     """
     from evalstats import suite
 
-    loaded = suite.load(suite_place(name, suites))
+    loaded = _readable(suite.load(suite_place(name, suites)), role)
     layers, cases = suite.hashes(loaded), suite.case_hashes(loaded)
     if as_json:
         print_json({"suite": loaded.id, "path": str(loaded.path), "hashes": layers, "cases": cases})
@@ -62,14 +63,14 @@ def show_hashes(name: str, suites: Suites = DEFAULT_SUITES, as_json: Json = Fals
 
 
 @app.command()
-def show(name: str, suites: Suites = DEFAULT_SUITES, as_json: Json = False) -> None:
-    """Print what a suite asks, case by case.
+def show(name: str, role: Role = None, suites: Suites = DEFAULT_SUITES, as_json: Json = False) -> None:
+    """Print what a suite asks, case by case; of a private one for an evaluator alone.
 
     Example: evalstats suite show solver
     """
     from evalstats import suite
 
-    loaded = suite.load(suite_place(name, suites))
+    loaded = _readable(suite.load(suite_place(name, suites)), role)
     if as_json:
         print_json(loaded.document)
         return
@@ -139,6 +140,13 @@ def headline(
     else:
         _show_headline(found)
     return 1 if found.refusals else 0
+
+
+def _readable(loaded: Suite, role: str | None) -> Suite:
+    from evalstats.runner.planning import check_role
+
+    check_role(loaded, role)
+    return loaded
 
 
 def _linted(places: list[Path], report: Path | None, store: Path | None) -> list[SuiteLint]:

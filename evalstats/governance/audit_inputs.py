@@ -86,7 +86,7 @@ class File:
 
 def absolute(path: Path) -> Path:
     """Return one name for one file: its folder without links, and its own name as it is."""
-    return path.parent.resolve() / path.name
+    return path.resolve() if path.name in ("", "..") else path.parent.resolve() / path.name
 
 
 # --- suites ----------------------------------------------------------------------------------------
@@ -117,7 +117,8 @@ def _sound(suite: Suite, baselines: Path | None) -> Entry:
 
 
 def _unsound(error: DocumentError, baselines: Path | None) -> Entry:
-    path = error.path or Path()
+    hidden = error.hidden if isinstance(error, SuiteError) else None
+    path = hidden or error.path or Path()
     raw, document = b"", {}
     try:
         raw = contract.read_bytes(path)
@@ -125,6 +126,8 @@ def _unsound(error: DocumentError, baselines: Path | None) -> Entry:
         document = found if isinstance(found, dict) else {}
     except DocumentError:
         pass  # this is the error that is being reported
+    if hidden is not None:
+        document = {**document, "visibility": Visibility.PRIVATE_HOLDOUT.value}
     named = _text(document.get("id"))
     shelf = baselines or path.parent / BASELINES
     usable = named is not None and "/" not in named and suites.is_inside_path(promoted.file_name(named))

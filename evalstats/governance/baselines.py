@@ -14,8 +14,8 @@ from typing import Any
 
 from evalstats import contract, journal
 from evalstats.contract import Visibility
-from evalstats.errors import JournalError, Problem, SuiteError
-from evalstats.suite import Suite, is_inside_path
+from evalstats.errors import JournalError, Problem
+from evalstats.suite import Suite, faulty, is_inside_path
 
 SUFFIX = ".baseline.json"
 
@@ -49,6 +49,10 @@ class Baseline:
         """Return whether the run is of a private holdout."""
         return bool(self.record["suite"]["visibility"] == Visibility.PRIVATE_HOLDOUT)
 
+    def home(self, data: Path) -> Path:
+        """Return the tree of a data folder that the run belongs in."""
+        return journal.private_tree(data) if self.is_private else data
+
     @property
     def run_id(self) -> str:
         """Return the id of the run behind the baseline."""
@@ -67,10 +71,11 @@ def locate(suite: Suite, baselines_dir: Path | None = None) -> Path:
     if named is None:
         return suite.folder / "baselines" / file_name(suite.id)
     if not is_inside_path(named):
-        problem = Problem(
-            "/baseline_policy/baseline_path", "is relative to the repository and stays inside it"
-        )
-        raise SuiteError(suite.path, contract.with_lines([problem], suite.raw.decode("utf-8-sig")))
+        rule = "is relative to the repository and stays inside it"
+        problem = Problem("/baseline_policy/baseline_path", rule, rule=rule)
+        error = faulty(suite, [problem])
+        error.path = None if suite.is_private else suite.path  # whoever named a run did not name this place
+        raise error
     return suite.root / str(named)
 
 
@@ -106,12 +111,11 @@ def _baseline(document: dict[str, Any], path: Path, sha256: str) -> Baseline:
 
 def write(path: Path, document: dict[str, Any], *, private: bool = False) -> None:
     """Write a document whole or not at all; a private one for nobody but its owner."""
-    try:
-        path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-        if private:
-            path.parent.chmod(0o700)
-    except OSError as error:
-        raise JournalError(f"cannot be made: {error.strerror}", path=path.parent) from None
-    journal.write_synced(path, contract.readable(document).encode())
-    if private:
-        path.chmod(0o600)
+    with journal.owners_only(private):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if private:
+                path.parent.chmod(0o700)
+        except OSError as error:
+            raise JournalError(f"cannot be made: {error.strerror}", path=path.parent) from None
+        journal.write_synced(path, contract.readable(document).encode())

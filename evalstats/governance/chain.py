@@ -16,6 +16,7 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.errors import DocumentError, JournalError
+from evalstats.journal import owners_only
 
 PREVIOUS = "previous"
 
@@ -68,8 +69,9 @@ def append(path: Path, entry: Mapping[str, Any], schema_id: str, *, private: boo
     line = contract.canonical({**entry, PREVIOUS: chain.head})
     document = _entry(line, path, schema_id)
     try:
-        path.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600 if private else 0o644)
+        with owners_only(private):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(descriptor, line + b"\n")
             os.fsync(descriptor)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalstats import contract
+from evalstats import contract, journal
 from evalstats.contract import Status, Verdict, Visibility
 from evalstats.errors import EvalstatsError
 from evalstats.governance import baselines
@@ -29,7 +29,7 @@ def regressed_holdouts(data: Path, run: Baseline) -> list[str]:
     baseline has regressed when it failed; one whose files cannot be read cannot be ruled out.
     """
     found = []
-    for path in sorted((data / "runs").glob("*/record.json")):
+    for path in sorted((journal.private_tree(data) / "runs").glob("*/record.json")):
         record = _record(path)
         if _is_private(record) and _same_candidate(record, run.record) and _has_regressed(path.parent):
             found.append(str(record.get("completed_at", NEVER)))

@@ -8,7 +8,7 @@ changed by hand, or has no promotion at all, is found.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,20 @@ from evalstats.suite import Suite
 from evalstats.trials import run_seed, timestamp
 
 SCHEMA = "baseline-promotion.v1"
+UNTOLD = "more is not told of a private suite"
 
 
 class PromotionRefused(EvalstatsError):
-    """The run may not become the baseline. Whoever promotes acts. Holds every reason at once."""
+    """The run may not become the baseline. Whoever promotes acts. Holds every reason at once.
+
+    Of a private holdout the reasons are told by their names alone.
+    """
 
     exit_code = 1
 
-    def __init__(self, run_id: str, found: Sequence[Refusal]) -> None:
+    def __init__(self, run_id: str, found: Sequence[Refusal], *, private: bool = False) -> None:
         super().__init__(f"{run_id} is not promoted, for {len(found)} reason(s)")
-        self.refusals = tuple(found)
+        self.refusals = tuple(replace(refusal, message=UNTOLD) if private else refusal for refusal in found)
 
     def lines(self) -> list[str]:
         """Return one line, and one for each reason."""
@@ -74,14 +78,15 @@ def promote(run_id: str, request: Request, places: Places) -> dict[str, Any]:
     run = places.run(run_id)
     suite = places.suite(run)
     if suite is None:
-        raise UsageError(f"suite {run.suite_id} is not here; give its folder with --suites")
+        name = "its private suite" if run.is_private else f"suite {run.suite_id}"
+        raise UsageError(f"{name} is not here; give its folder with --suites")
     if run.is_private and places.baselines is not None:
         raise UsageError("the baseline of a private holdout stays beside its suite", field="--baselines")
     path = baselines.locate(suite, places.baselines)
     with chain.alone(chain_path(path)):
         grounds = _gathered(run, suite, path, request, places)
         if found := refusals(grounds.evidence(request)):
-            raise PromotionRefused(run.run_id, found)
+            raise PromotionRefused(run.run_id, found, private=run.is_private)
         return _written(grounds, request)
 
 
@@ -144,14 +149,14 @@ def _gathered(run: Baseline, suite: Suite, path: Path, request: Request, places:
     from evalstats.estimates import generator
 
     replaced = baselines.read(path) if path.exists() else None
-    comparison = None
+    home, comparison = run.home(places.data), None
     if replaced is not None:
         comparison = compare(run, replaced, Rules.of(suite.document), rng=generator(run_seed(run.run_id)))
     return Grounds(
         run=run,
         suite=suite,
         path=path,
-        kept=RunEvidence(run, places.data / "runs" / run.run_id, places.data / "artifacts"),
+        kept=RunEvidence(run, home / "runs" / run.run_id, home / "artifacts"),
         conditions=_conditions(run.record, suite, request),
         replaced=replaced,
         comparison=comparison,

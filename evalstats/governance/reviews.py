@@ -48,7 +48,7 @@ class Opinion:
 
 def place(data: Path, run: Baseline) -> Path:
     """Return the file of the reviews of one run."""
-    return data / "baselines" / run.suite_id / f"{run.run_id}.reviews.jsonl"
+    return run.home(data) / "baselines" / run.suite_id / f"{run.run_id}.reviews.jsonl"
 
 
 def review(run: Baseline, opinion: Opinion, data: Path) -> dict[str, Any]:

@@ -28,6 +28,8 @@ class RunEvidence:
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """Return the trials of the journals, with the votes of the judge if the run has one."""
+        if not (self.folder / "manifest.json").is_file():
+            return ()  # said by `missing`
         return tuple(judgements.standing(self.folder, journal.read_manifest(self.folder)))
 
     @cached_property

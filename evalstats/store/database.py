@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ LAKE_MARKER = "lake.json"
 LAKE_FORMAT = "evalstats-lake.v1"
 LAKE_TABLES = ("runs", "cases", "trials", "expectations", "dimension_scores", "judgements", "labels")
 
+_locking = threading.Lock()
 _Config = dict[str, str | bool | int | float | list[str]]
 _QUIET: _Config = {
     "autoinstall_known_extensions": False,
@@ -49,7 +51,8 @@ def connect(
     """Return a hardened connection to the database file, or folder of Parquet, at ``path``.
 
     A missing file is created and a file of an older schema brought up to date, unless ``read_only``.
-    ``wait`` is in seconds; ``small`` keeps DuckDB to little memory. Raises StoreError when the file stays locked, is foreign, damaged or newer.
+    ``wait`` is in seconds; ``small`` keeps DuckDB to little memory. Raises StoreError when the file stays locked, is
+    foreign, damaged or newer.
     """
     if path.is_dir():
         return _connect_lake(path)
@@ -92,13 +95,14 @@ def attach(path: Path, *, read_only: bool, wait: float, small: bool = False) -> 
 
 def _lock(connection: duckdb.DuckDBPyConnection, small: bool = False) -> None:
     """Print nothing among the results, reach nothing outside, and let nobody allow more."""
-    if connection.execute(sql.statement("is_locked")).fetchone() == (True,):
-        return  # by an earlier connection of this process, which shares the configuration
-    with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to turn off
-        connection.execute(sql.statement("quiet"))
-    if small:
-        connection.execute(sql.statement("small"))
-    connection.execute(sql.statement("lock"))
+    if True:
+        if connection.execute(sql.statement("is_locked")).fetchone() == (True,):
+            return
+        with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to turn off
+            connection.execute(sql.statement("quiet"))
+        if small:
+            connection.execute(sql.statement("small"))
+        connection.execute(sql.statement("lock"))
 
 
 @contextlib.contextmanager

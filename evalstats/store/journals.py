@@ -64,7 +64,10 @@ def ingest(
     tally: Counter[str] = Counter()
     torn: list[str] = []
     failures: list[JournalError] = []
-    with owners_only(private), contextlib.closing(database.connect(path, wait=wait, small=True)) as connection:
+    with (
+        owners_only(private),
+        contextlib.closing(database.connect(path, wait=wait, small=True)) as connection,
+    ):
         for folder in folders:
             try:
                 _ingest_run(_Intake(connection, runs_folder, tally, torn, private), folder, seen)

@@ -12,13 +12,14 @@ from evalstats.suite.loading import (
     find,
     load,
     load_all,
+    load_below,
     meaning_problems,
     of_document,
     read,
     repository_root,
     select,
 )
-from evalstats.suite.model import DEFAULT_TIMEOUT_SECONDS, Case, Dimension, Expectation, Suite
+from evalstats.suite.model import DEFAULT_TIMEOUT_SECONDS, Case, Dimension, Expectation, Suite, faulty
 
 __all__ = [
     "DEFAULT_TIMEOUT_SECONDS",
@@ -32,12 +33,14 @@ __all__ = [
     "Suite",
     "case_hashes",
     "check_fixtures",
+    "faulty",
     "find",
     "fixture_problems",
     "hashes",
     "is_inside_path",
     "load",
     "load_all",
+    "load_below",
     "meaning_problems",
     "of_document",
     "read",

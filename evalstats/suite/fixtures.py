@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalstats import contract
-from evalstats.errors import Problem, SuiteError
-from evalstats.suite.model import Suite
+from evalstats.errors import Problem
+from evalstats.suite.model import Suite, faulty
 
 _SAFE_SEGMENT = re.compile(r"[A-Za-z0-9._ @+=,-]{1,200}")
 
@@ -45,26 +45,28 @@ def is_inside_path(path: str) -> bool:
 
 def fixture_problems(suite: Suite) -> list[Problem]:
     """Return a problem for every fixture that is missing, outside the repository or changed."""
-    found = ((pointer, _fixture_problem(suite.root, f)) for pointer, f in named_files(suite.document))
-    return [Problem(pointer, problem) for pointer, problem in found if problem]
+    found = []
+    for pointer, fixture in named_files(suite.document):
+        if fault := _fixture_fault(suite.root, fixture):
+            said = f"fixture {fixture['path']!r} {fault}, seen from {suite.root}"
+            found.append(Problem(pointer, said, rule=f"the file {fault}"))
+    return found
 
 
 def check_fixtures(suite: Suite) -> None:
     """Raise SuiteError naming every fixture that is missing, outside the repository or changed."""
     if found := fixture_problems(suite):
-        raise SuiteError(suite.path, contract.with_lines(found, suite.raw.decode("utf-8-sig")))
+        raise faulty(suite, found)
 
 
-def _fixture_problem(root: Path, fixture: dict[str, Any]) -> str | None:
+def _fixture_fault(root: Path, fixture: dict[str, Any]) -> str | None:
     path = root / fixture["path"]
     if not Path(os.path.realpath(path)).is_relative_to(root):  # Path.resolve fails on a loop of links
-        return f"fixture {fixture['path']!r} is a link that leaves the repository"
+        return "is a link that leaves the repository"
     if not path.is_file():
-        return (
-            f"fixture {fixture['path']!r} is missing under {root}" if fixture.get("required", True) else None
-        )
+        return "is missing" if fixture.get("required", True) else None
     if "sha256" in fixture and fixture["sha256"] != file_digest(path):
-        return f"fixture {fixture['path']!r} is not the file its sha256 names"
+        return "is not the file its sha256 names"
     return None
 
 

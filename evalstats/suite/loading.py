@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _OURS = {
 }  # any of them: meant as a suite
 _NEITHER = "is no suite: it has neither cases (a suite of ours) nor evals (a lift suite)"
 
+SCHEMA = "eval-suite.v1"
 SUITE_FILE = "suite.json"
 SUITE_KEYS = frozenset({"schema_version", "scoring", "cases"})
 NO_SUITES = frozenset({"runs", "baselines", "locks", "schemas"})
@@ -76,12 +78,14 @@ def read(path: Path) -> Source:
     foreign = lift_suites.is_lift_suite(document)
     if not foreign and not _OURS & set(document if isinstance(document, dict) else ()):
         raise SuiteError(path, [Problem("", _NEITHER)])
-    found = contract.problems(document, lift_suites.SCHEMA if foreign else "eval-suite.v1")
+    found = contract.problems(document, lift_suites.SCHEMA if foreign else SCHEMA)
     if not found:
         converted = lift_suites.converted(document) if foreign else document
         found = meaning_problems(converted)
         if foreign:
-            found = [Problem(lift_suites.source_pointer(p.pointer), p.message) for p in found]
+            found = [replace(p, pointer=lift_suites.source_pointer(p.pointer)) for p in found]
+        elif contract.is_private(document, SCHEMA):
+            found = contract.discreet(found)
         document = document if found else converted
     return Source(
         document=document, raw=raw, is_lift_suite=foreign, problems=tuple(contract.with_lines(found, text))
@@ -106,12 +110,14 @@ def meaning_problems(document: dict[str, Any]) -> list[Problem]:
         if case["kind"] == CaseKind.COMMAND and not {"shell", "argv", "command"} & set(
             case.get("inputs", {})
         ):
-            found.append(Problem(f"/cases/{index}/inputs", "a command case needs shell, argv or command"))
+            needed = "a command case needs shell, argv or command"
+            found.append(Problem(f"/cases/{index}/inputs", needed, rule=needed))
     if (
         document["tier"] == Tier.DETERMINISTIC
         and document.get("environment", {}).get("network") == "required"
     ):
-        found.append(Problem("/environment/network", "a deterministic suite cannot require the network"))
+        offline = "a deterministic suite cannot require the network"
+        found.append(Problem("/environment/network", offline, rule=offline))
     return found + _bad_fixture_paths(document)
 
 
@@ -121,13 +127,17 @@ def _repeated(values: Iterable[str], pointer: str, what: str) -> list[Problem]:
     for index, value in enumerate(values):
         seen[value] += 1
         if seen[value] > 1:
-            found.append(Problem(pointer.format(index), f"{what} {value!r} stands twice; rename one"))
+            rule = "stands twice; rename one"
+            found.append(
+                Problem(pointer.format(index), f"{what} {value!r} {rule}", rule=f"this {what} {rule}")
+            )
     return found
 
 
 def _bad_fixture_paths(document: dict[str, Any]) -> list[Problem]:
+    rule = "the path of a file is relative to the repository and stays inside it"
     return [
-        Problem(pointer, "the path of a file is relative to the repository and stays inside it")
+        Problem(pointer, rule, rule=rule)
         for pointer, fixture in named_files(document)
         if not is_inside_path(fixture["path"])
     ]
@@ -186,8 +196,36 @@ def load_all(folder: Path) -> tuple[list[Suite], list[DocumentError]]:
             if _holds_suite(path, path.relative_to(folder).parts[:-1]):
                 suites.append(load(path))
         except DocumentError as error:
-            failures.append(error)
+            failures.append(_told(error, path, folder))
     return suites, failures
+
+
+def load_below(path: Path, folder: Path) -> Suite:
+    """Return the suite in a file that was found below ``folder``: of a private one no error tells where."""
+    try:
+        return load(path)
+    except DocumentError as error:
+        raise _told(error, path, folder) from None
+
+
+def _is_private(path: Path) -> bool:
+    """Return whether a file that holds no sound suite belongs to a private one, as far as can be told."""
+    try:
+        document, _ = contract.read_json(path)
+        meant = isinstance(document, dict) and bool(_OURS & document.keys())
+        return contract.is_private(document, SCHEMA if meant else "")
+    except DocumentError:
+        return path.is_file() and os.access(path, os.R_OK) and contract.may_be_private(path.read_bytes())
+
+
+def _told(error: DocumentError, path: Path, folder: Path) -> DocumentError:
+    """Return an error as it may be told to who named only a folder above the file."""
+    if not _is_private(path):
+        return error
+    told = f"holds a private suite with {len(error.problems)} problem(s); its keeper can validate it"
+    untold = SuiteError(folder, [Problem("", told, rule=told)])
+    untold.hidden = path
+    return untold
 
 
 def _holds_suite(path: Path, folders: tuple[str, ...]) -> bool:
@@ -212,10 +250,8 @@ def select(suite: Suite, *, archetype: str | None = None, case_ids: Iterable[str
         raise UsageError(f"unknown case {sorted(unknown)[0]!r}", path=suite.path, field="--case")
     archetypes = sorted({case.archetype for case in suite.cases if case.archetype})
     if archetype is not None and archetype not in archetypes:
-        known = ", ".join(archetypes) or "none"
-        raise UsageError(
-            f"unknown archetype {archetype!r}; known: {known}", path=suite.path, field="--archetype"
-        )
+        known = "" if suite.is_private else f"; known: {', '.join(archetypes) or 'none'}"
+        raise UsageError(f"unknown archetype {archetype!r}{known}", path=suite.path, field="--archetype")
     chosen = tuple(
         case
         for case in suite.cases

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalstats import contract
 from evalstats.contract import CaseKind, ExpectationType, Tier, Visibility
+from evalstats.errors import Problem, SuiteError
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 LIVE_TRIALS_PER_CASE = 3
@@ -70,6 +73,11 @@ class Suite:
     raw: bytes
 
     @property
+    def is_private(self) -> bool:
+        """Return whether the content of the suite, and so of its runs, is for evaluators alone."""
+        return self.visibility is Visibility.PRIVATE_HOLDOUT
+
+    @property
     def folder(self) -> Path:
         """Return the folder of the suite file: the default working directory of a command."""
         return self.path.parent
@@ -89,3 +97,9 @@ class Suite:
     def timeout(self, case: Case) -> float:
         """Return the seconds one trial of ``case`` may take."""
         return float(case.timeout_seconds or self.environment.get("timeout_seconds", DEFAULT_TIMEOUT_SECONDS))
+
+
+def faulty(suite: Suite, found: Sequence[Problem]) -> SuiteError:
+    """Return the error to raise for problems of a suite, with their lines; of a private one it tells no content."""
+    placed = contract.with_lines(list(found), suite.raw.decode("utf-8-sig"))
+    return SuiteError(suite.path, contract.discreet(placed) if suite.is_private else placed)

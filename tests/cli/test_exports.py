@@ -28,8 +28,9 @@ def trial(case, index, **changes):
 LOST = {"status": Status.ERROR, "outcome": Outcome.INFRASTRUCTURE, "score": None, "passed": None}
 TRIALS = [
     trial("a", 1, score=1 / 3, passed=False, status=Status.FAIL, archetype="x", tokens_in=0, tokens_out=7,
-          tokens_cache=2, cost=0.1 + 0.2, cost_source="tool", duration_s=1e-9, tool_calls=0, exit_code=-9, stop_reason="end,turn",
-          error_class="E", cached=False, dimension_scores={"safety": 0.5, "speed": None}, expectations=(CHECK,),
+          tokens_cache=2, cost=0.1 + 0.2, cost_source="tool", duration_s=1e-9, tool_calls=0, exit_code=-9,
+          stop_reason="end,turn", error_class="E", cached=False,
+          dimension_scores={"safety": 0.5, "speed": None}, expectations=(CHECK,),
           started_at="2026-01-01T04:00:00.123Z", utc_offset="-04:00"),
     trial("a", 2, attempt=3, started_at="2026-01-01T00:00:00.000Z", utc_offset="naive"),
     trial("a", 3, **LOST, reason="gone\naway"),

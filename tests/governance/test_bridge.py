@@ -14,7 +14,7 @@ from evalstats.errors import UsageError
 from evalstats.governance import bridge
 from evalstats.governance.locks import FrozenCase, FrozenSuite, Lock
 
-T80_1DF, T80_2DF, T80_4DF = 3.0776835, 1.8856181, 1.5332063  # two-sided 80%, from printed tables of t
+T80_1DF, T80_4DF = 3.0776835, 1.5332063  # two-sided 80%, from printed tables of t
 TRIALS = {  # case -> archetype, trials with the skill, trials without
     "c1": ("A", [1, 1], [1, 0]),
     "c2": ("B", [1, 0], [0, 0]),
@@ -103,7 +103,8 @@ def test_the_interval_of_one_run_is_that_of_its_trials_by_hand(one_run: pd.DataF
     assert shift["caveats"][0].startswith("fewer than 5 whole runs")
     old = row(found, "difference", "old")
     assert old["std_error"] == pytest.approx(math.sqrt(1 / 18))  # c2 with and c1 without, one degree each
-    assert old["estimate"] - old["conf_low"] == pytest.approx(T80_2DF * math.sqrt(1 / 18), rel=1e-6)
+    # Dixon and Massey: (v + v)^2 / (2 v^2 / (1 + 2)) - 2 = 4 degrees for two equal variances of one degree each.
+    assert old["estimate"] - old["conf_low"] == pytest.approx(T80_4DF * math.sqrt(1 / 18), rel=1e-6)
     assert (old["n_cases"], old["n_trials"], shift["n_cases"], shift["n_trials"]) == (3, 12, 4, 16)
 
 

@@ -9,7 +9,7 @@ def hidden(repository, run_id, answers, **changes):
     repository.write("hidden", visibility="private_holdout", id="hidden-suite")
     repository.answer(answers, "hidden")
     record = repository.run(run_id, folder="hidden", role="evaluator")
-    path = repository.data / f"runs/{run_id}/record.json"
+    path = repository.data / f"private/runs/{run_id}/record.json"
     path.write_text(json.dumps({**record, **changes}))
     return path
 

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,21 @@ def test_enum_values_are_those_of_the_schema() -> None:
     words = store.enum_values()
     assert sorted(words) == ["arm", "axis", "isolation", "outcome", "status", "tier", "visibility"]
     assert words["status"] == ["pass", "fail", "error", "skipped", "inconclusive"]
+
+
+def test_threads_of_one_process_open_it_at_once(tmp_path: Path) -> None:
+    path, threads, rounds = tmp_path / "store.duckdb", 4, 40
+    store.open(path).close()
+    together = threading.Barrier(threads)
+
+    def open_and_close(_: int) -> list[str]:
+        found = []
+        for _ in range(rounds):
+            together.wait(30)
+            with store.open(path, read_only=True) as opened:
+                found += opened.suites()
+                together.wait(30)  # the last one closes the shared database, so each round locks it anew
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert list(pool.map(open_and_close, range(threads))) == [[]] * threads

@@ -75,8 +75,10 @@ class Reading:
         nearest = pointer
         while nearest and nearest not in self._lines:
             nearest = nearest.rpartition("/")[0]
-        named = None if case is None or self.is_private else self.suite.cases[case].id
-        return Finding(code=code, what=what, pointer=pointer, line=self._lines.get(nearest), case=named)
+        line, named = self._lines.get(nearest), None if case is None else self.suite.cases[case].id
+        if self.is_private:
+            pointer, named = contract.discreet_pointer(pointer), None
+        return Finding(code=code, what=what, pointer=pointer, line=line, case=named)
 
     def in_file(self, pointer: str) -> str:
         """Return where in the file stands what ``pointer`` names in the suite as it was understood."""
