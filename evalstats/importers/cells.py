@@ -113,15 +113,18 @@ def _batches(log: Log) -> Lines:
     folders = dict(_named(part) for part in log.path.parts[:-1] if part.count("=") == 1)
     try:
         with pq.ParquetFile(log.path, page_checksum_verification=True) as file:
-            _check_counts(log, file)
             columns = [*file.schema_arrow.names, *(n for n in folders if n not in file.schema_arrow.names)]
 
             def numbered() -> Iterator[tuple[int, dict[str, Any]]]:
+                number = 0
                 try:
-                    rows = (row for batch in file.iter_batches(10_000) for row in batch.to_pylist())
-                    yield from ((number, folders | row) for number, row in enumerate(rows, 1))
+                    for batch in file.iter_batches(10_000):
+                        for number, row in enumerate(batch.to_pylist(), number + 1):
+                            yield number, folders | row
                 except (pa.ArrowException, *_DAMAGES) as error:
                     raise _no_parquet(log, error) from None
+                if number != file.metadata.num_rows:  # pages have checksums, the footer has none
+                    raise log.error(f"is a damaged Parquet file: {number} of {file.metadata.num_rows} rows")
 
             yield columns, numbered()
     except (pa.ArrowException, *_DAMAGES) as error:
@@ -133,16 +136,6 @@ _DAMAGES = (OSError, ValueError, OverflowError, MemoryError)
 
 def _no_parquet(log: Log, error: Exception) -> LogError:
     return log.error(f"is not Parquet that can be read: {(str(error) or 'damaged').splitlines()[0][:100]}")
-
-
-def _check_counts(log: Log, file: Any) -> None:
-    """Raise LogError unless every plain column has as many values as there are rows: the footer has no checksum."""
-    meta = file.metadata
-    groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
-    plain = [index for index in range(meta.num_columns) if not file.schema.column(index).max_repetition_level]
-    whole = all(group.column(index).num_values == group.num_rows for group in groups for index in plain)
-    if not whole or sum(group.num_rows for group in groups) != meta.num_rows:
-        raise log.error("is a damaged Parquet file: its counts do not agree")
 
 
 def _named(folder: str) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from evalstats import contract
 from evalstats.contract import Arm, Outcome
-from evalstats.errors import EvalstatsError, UsageError
+from evalstats.errors import EvalstatsError, LogError, UsageError
 from evalstats.importers.finding import logs
 from evalstats.importers.found import FileReport, Found, ImportedRun
 from evalstats.importers.logs import Imported, Log, Refused
@@ -107,7 +107,10 @@ class Reading:
 
     def _recognised(self, log: Log, report: FileReport) -> Importer | None:
         for importer in self.importers:
-            why = "as asked" if self.forced else importer.sniff(log)
+            try:
+                why = "as asked" if self.forced else importer.sniff(log)
+            except LogError as error:  # a torn archive, say: inside a folder it is named and left out
+                raise log.refused(error.message) from None
             if why is not None:
                 report.format, report.why = importer.NAME, why
                 return importer

@@ -230,6 +230,20 @@ def test_only_the_refused_file_of_a_folder_is_left_out(sample, read, tmp_path):
     assert len(found) == 4
 
 
+def test_a_torn_archive_in_a_folder_is_named(sample, read):
+    path = sample("table")
+    path.with_name("torn.eval").write_bytes(sample("inspect-eval").read_bytes()[:-30])
+    path.with_name("log.eval").unlink()
+    reading, found = read(path.parent)
+    assert [(file.refused, "is not a zip archive" in file.why) for file in reading.files] == [
+        (False, False),
+        (True, True),
+    ]
+    assert len(found) == 4
+    with pytest.raises(LogError, match="is not a zip archive"):
+        read(path.with_name("torn.eval"))
+
+
 # --- the same trial told twice --------------------------------------------------------------------
 
 

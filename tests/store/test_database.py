@@ -297,7 +297,7 @@ def test_enum_values_are_those_of_the_schema() -> None:
 
 
 def test_threads_of_one_process_open_it_at_once(tmp_path: Path) -> None:
-    path, threads, rounds = tmp_path / "store.duckdb", 4, 40
+    path, threads, rounds = tmp_path / "store.duckdb", 4, 15
     store.open(path).close()
     together = threading.Barrier(threads)
 
