@@ -54,7 +54,9 @@ def build(
     data: Data = DEFAULT_DATA,
     store: StorePath = None,
     reports: Reports = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many to run at a time.")] = 2,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=64, help="How many to run at a time [default: cores + 1].")
+    ] = None,
     cold: Annotated[
         bool, typer.Option("--cold", help="Start each from nothing, not from a warm Python.")
     ] = False,

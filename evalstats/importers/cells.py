@@ -119,7 +119,8 @@ def _batches(log: Log) -> Lines:
                 number = 0
                 try:
                     for batch in file.iter_batches(10_000):
-                        for number, row in enumerate(batch.to_pylist(), number + 1):
+                        for row in batch.to_pylist():
+                            number += 1
                             yield number, folders | row
                 except (pa.ArrowException, *_DAMAGES) as error:
                     raise _no_parquet(log, error) from None

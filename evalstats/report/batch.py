@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,13 +31,14 @@ def build_all(
     store: Path | str | None = None,
     reports: Path | str,
     execution: Execution | None = None,
-    jobs: int = 2,
+    jobs: int | None = None,
 ) -> Iterator[BuiltReport | EvalstatsError]:
     """Build several reports, ``jobs`` at a time; yield for each, in order, what came of it or why nothing did.
 
-    One that fails stops no other.
+    One that fails stops no other. By default there is one job more than cores: while one waits for its kernel to
+    come or go, another works.
     """
-    how = execution or Execution()
+    how, most = execution or Execution(), jobs or (os.cpu_count() or 1) + 1
 
     def one(request: Request) -> BuiltReport | EvalstatsError:
         try:
@@ -52,7 +54,7 @@ def build_all(
             return error
 
     kernel.prepare(how)
-    with ThreadPoolExecutor(max(min(jobs, len(requests)), 1)) as pool:
+    with ThreadPoolExecutor(max(min(most, len(requests)), 1)) as pool:
         yield from pool.map(one, requests)
 
 

@@ -242,10 +242,23 @@ def axe():
     return source.read_text("utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing(visit, rendered, axe, width, scheme):
-    tab = visit(rendered, width, scheme)
+@pytest.fixture(params=["report", "difference", "failure"])
+def some_page(request, rendered):
+    """Each kind of page there is."""
+    from evalstats.report import page
+    from evalstats.report.differences import Change, Difference
+
+    if request.param == "report":
+        return rendered
+    if request.param == "failure":
+        facts = {"notebook": "small", "subject": "demo", "status": "failed", "message": "no"}
+        return page.render_failure(facts, "Traceback\n" * 99, [("Notebook", "small")])
+    return page.render_diff(Difference("a", "b", tuple(Change("inputs", str(n), "1", "2") for n in range(9))))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "dark")])
+def test_axe_finds_nothing(visit, some_page, axe, width, scheme):
+    tab = visit(some_page, width, scheme)
     tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
     tab.evaluate(axe)
     found = tab.evaluate("axe.run()")
