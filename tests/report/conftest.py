@@ -233,7 +233,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     """A headless Chromium of the system; without one the test is skipped."""
     playwright = pytest.importorskip("playwright.sync_api")

@@ -304,10 +304,10 @@ def test_threads_of_one_process_open_it_at_once(tmp_path: Path) -> None:
     def open_and_close(_: int) -> list[str]:
         found = []
         for _ in range(rounds):
-            together.wait(30)
+            together.wait(120)
             with store.open(path, read_only=True) as opened:
                 found += opened.suites()
-                together.wait(30)  # the last one closes the shared database, so each round locks it anew
+                together.wait(120)  # the last one closes the shared database, so each round locks it anew
         return found
 
     with ThreadPoolExecutor(threads) as pool:
