@@ -18,7 +18,7 @@ PACKAGES = ("numpy", "scipy", "pandas", "duckdb", "statsmodels")
 
 def main() -> None:
     """Measure, then write the page. A bar that is missed is written down, not hidden."""
-    tables = [_run("bench_intervals.py"), _runner_table(), _run("bench_store.py")]
+    tables = [_run("bench_intervals.py"), _runner_table(), _run("bench_store.py"), _run("bench_notebooks.py")]
     (HERE / "RESULTS.md").write_text("\n".join([_head(), *map(_table, tables)]), encoding="utf-8")
     print(HERE / "RESULTS.md")
 

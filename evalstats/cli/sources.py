@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalstats.estimates.sides import Side
     from evalstats.importers import FileReport, Found, ImportedRun, Options
 
-INFRASTRUCTURE = "n_infrastructure"
+_Trial = tuple[str, str, int]  # run, case, trial index
 
 
 @dataclass(slots=True)
@@ -115,8 +115,27 @@ def _of_files(path: Path, label: str | None, options: Options, format: str | Non
     from evalstats import importers
 
     reading = importers.read([path], options, format=format)
+    found, retried = _counted(reading, label)
+    if retried:  # their first attempts were counted too: once more, now that they are known
+        reading = importers.read([path], options, format=format)
+        found, _ = _counted(reading, label, retried)
+    if not found:
+        raise UsageError("holds no trials", path=path)
+    if len(found) == 1 and label is None:
+        found[0].name = path.stem
+    for source in found:
+        source.notes += _notes(reading.files)
+    return found
+
+
+def _counted(
+    reading: Iterable[Found], label: str | None, retried: Collection[_Trial] = ()
+) -> tuple[list[Source], set[_Trial]]:
+    """Return the sides found, and the trials that were told again; of the ``retried``, the last attempt counts."""
     found: dict[tuple[str, str], Source] = {}
     of_run: dict[str, Source] = {}
+    told_again: set[_Trial] = set()
+    last: dict[_Trial, tuple[Source, Found]] = {}
     for each in reading:
         source = of_run.get(each.run.run_id)
         if source is None:
@@ -124,14 +143,19 @@ def _of_files(path: Path, label: str | None, options: Options, format: str | Non
             source = found.setdefault(key, Source(label or key[1], suite=each.run.suite_id))
             of_run[each.run.run_id] = source
             _note_run(source, each.run)
+        if each.supersedes is not None:
+            told_again.add(_trial(each))
+        if retried and _trial(each) in retried:
+            last[_trial(each)] = source, each
+        else:
+            _count(source, each)
+    for source, each in last.values():
         _count(source, each)
-    if not found:
-        raise UsageError("holds no trials", path=path)
-    if len(found) == 1 and label is None:
-        next(iter(found.values())).name = path.stem
-    for source in found.values():
-        source.notes += _notes(reading.files)
-    return list(found.values())
+    return list(found.values()), told_again
+
+
+def _trial(found: Found) -> _Trial:
+    return found.run.run_id, found.row.case_id, found.row.trial_index
 
 
 def _key(run: ImportedRun) -> tuple[str, str]:

@@ -145,6 +145,17 @@ def test_lost_trials_leave_the_denominator_seen(tmp_path: Path, capsys: pytest.C
     assert {a["reason"] for a in found["attrition"]} == {"no usable trial in b"}
 
 
+def test_of_a_retried_trial_the_last_attempt_alone_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [(f"c{n}", side, int(side == "b" or n % 2), 1) for n in range(8) for side in "ab"]
+    clean, retried = table(tmp_path / "clean.csv", rows), tmp_path / "retried.csv"
+    table(retried, [("c1", "a", "", 1), ("c2", "b", "", 1), *rows])
+    (_, expected), (_, found) = compared(capsys, clean), compared(capsys, retried)
+    assert found["estimates"] == expected["estimates"]
+    assert [side["n_trials"] for side in found["sides"]] == [8, 8]
+
+
 def test_cases_that_ask_different_things_are_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
