@@ -18,7 +18,8 @@ PACKAGES = ("numpy", "scipy", "pandas", "duckdb", "statsmodels")
 
 def main() -> None:
     """Measure, then write the page. A bar that is missed is written down, not hidden."""
-    tables = [_run("bench_intervals.py"), _runner_table(), _run("bench_store.py"), _run("bench_notebooks.py")]
+    scripts = ("bench_store.py", "bench_compare.py", "bench_notebooks.py")
+    tables = [_run("bench_intervals.py"), _runner_table(), *map(_run, scripts)]
     (HERE / "RESULTS.md").write_text("\n".join([_head(), *map(_table, tables)]), encoding="utf-8")
     print(HERE / "RESULTS.md")
 
@@ -68,11 +69,13 @@ Medians with ranges over at least 5 rounds; contestants take turns. Compare rati
 
 def _table(found: dict[str, Any]) -> str:
     columns = [
-        name for name in ("what", "peer", "ours", "ratio", "goal", "endpoints apart") if _has(found, name)
+        name
+        for name in ("what", "peer", "ours", "ratio", "goal", "limit", "endpoints apart")
+        if _has(found, name)
     ]
     lines = [f"## {found['title']}", "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     lines += [f"| {' | '.join(_cell(row.get(name)) for name in columns)} |" for row in found["rows"]]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *([found["note"], ""] if "note" in found else [])])
 
 
 def _has(found: dict[str, Any], name: str) -> bool:
