@@ -52,9 +52,11 @@ lock:
 	touch $@
 
 # Peers of the benchmarks, in an environment of their own.
-.venv-peers/.ready: benchmarks/peers/requirements.txt
+.venv-peers/.ready: benchmarks/peers/requirements.txt benchmarks/peers/package.json
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/pip install -q --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	cp benchmarks/peers/package.json .venv-peers/
+	npm install --prefix .venv-peers --silent --no-audit --no-fund
 	touch $@
 
 clean:

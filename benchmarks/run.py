@@ -18,7 +18,7 @@ PACKAGES = ("numpy", "scipy", "pandas", "duckdb", "statsmodels")
 
 def main() -> None:
     """Measure, then write the page. A bar that is missed is written down, not hidden."""
-    scripts = ("bench_store.py", "bench_compare.py", "bench_notebooks.py")
+    scripts = ("bench_peers.py", "bench_store.py", "bench_compare.py", "bench_notebooks.py")
     tables = [_run("bench_intervals.py"), _runner_table(), *map(_run, scripts)]
     (HERE / "RESULTS.md").write_text("\n".join([_head(), *map(_table, tables)]), encoding="utf-8")
     print(HERE / "RESULTS.md")
