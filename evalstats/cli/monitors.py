@@ -121,22 +121,14 @@ def _refs(given: list[str]) -> tuple[str | None, ...]:
 
 
 def _watch(store: Path, suite: str, asked: Watch, seed: int) -> Watched:
-    import pandas as pd
-
     from evalstats import store as warehouse
     from evalstats.estimates import generator
-    from evalstats.governance.watching import watch
+    from evalstats.governance import watching
 
     with warehouse.open(existing_store(store), read_only=True) as opened:
         public_in(opened, suite)
-        case_runs, evidence = opened.case_runs(suite), opened.run_evidence(suite)
-    if case_runs.empty:
-        raise UsageError("no run has recorded a trial; wait for one, or run it again", field=suite)
-    refs = {
-        run: None if pd.isna(ref) else ref
-        for run, ref in zip(evidence["run_id"], evidence["git_ref"], strict=True)
-    }
-    return watch(case_runs, refs, asked, rng=generator(seed))
+        line = watching.read(opened, suite, asked)
+    return watching.watch(line, rng=generator(seed))
 
 
 def _kept(found: Subset, stands_on: Grounds, path: Path) -> dict[str, Any]:
@@ -158,16 +150,11 @@ def _kept(found: Subset, stands_on: Grounds, path: Path) -> dict[str, Any]:
 
 # --- what is said -----------------------------------------------------------------------------------
 
-_SAID = {
-    "alarm": "ALARM: confirmed by the next night",
-    "unconfirmed": "UNCONFIRMED: a chart has left its limits once; the next night tells",
-    "in_control": "IN CONTROL: no chart has left its limits for good",
-    "unknown": "UNKNOWN: nothing could be charted, so nothing is claimed",
-}
-
 
 def _show(found: Watched, shown: int) -> None:
-    say(f"{found.suite}: {_SAID[found.word]}")
+    from evalstats.governance.watching import SAID
+
+    say(f"{found.suite}: {found.word.replace('_', ' ').upper()}: {SAID[found.word]}")
     for line in _sentences(found):
         say(f"  {line}")
     say()

@@ -10,7 +10,8 @@ Is one arm better?
 
 What will the next run say?
     - the runs so far -> `series`; the band -> `bands`, `which_band`; more than trial noise? -> `excess_variance`
-    - has it changed since? -> `monitor`, `change_points`, `trend`
+    - has it changed since? -> `monitor`, `change_points`, `trend`; as drawn -> `charted`; by how much tonight ->
+      `against_history`
 
 What varies?
     - cases, days, trials -> `components`, `shares`; which cases -> `flakiness`

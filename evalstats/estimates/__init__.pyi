@@ -14,7 +14,7 @@ from .identity import comparable
 from .independence import flagged, repeats
 from .judging import judge_accuracy, noise_floor
 from .lifts import by_archetype, legacy_lift, lift
-from .monitoring import change_points, monitor, trend
+from .monitoring import against_history, change_points, charted, monitor, trend
 from .next_run import MIN_RUNS_FOR_BAND, bands, excess_variance, series, which_band
 from .rates import denominators, rate
 from .several_attempts import attempts
@@ -24,12 +24,14 @@ __all__ = [
     "MIN_RUNS_FOR_BAND",
     "SKILL_ARMS",
     "Comparison",
+    "against_history",
     "attempts",
     "bands",
     "by_archetype",
     "case_runs_of",
     "case_table",
     "change_points",
+    "charted",
     "comparable",
     "compare",
     "components",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
+from evalstats import stats
 from evalstats.estimates.cases import SKILL_ARMS, require, tidy
 from evalstats.stats.change_points import e_divisive
 from evalstats.stats.chart_limits import simulated_limit
@@ -20,12 +21,13 @@ from evalstats.stats.control_charts import (
     Chart,
     InControl,
     Kind,
+    average_spread,
     cusum,
     ewma,
     in_control,
     shewhart,
 )
-from evalstats.stats.results import Test, agree
+from evalstats.stats.results import Estimate, Test, agree
 
 LONGEST_HISTORY, NIGHTS = 28, 28  # runs that make the normal; new runs over which false alarms are counted
 FALSE_ALARM = 0.05
@@ -35,10 +37,11 @@ _CHARTS = {"shewhart": shewhart, "ewma": ewma}
 
 
 class _Watched(NamedTuple):
-    """One series: what it is, when its runs began, and their values, oldest first."""
+    """One series: what it is, when its runs began, their groups, and their values, oldest first."""
 
     name: str
     times: pd.Series[pd.Timestamp]
+    groups: list[str]
     values: np.ndarray
 
 
@@ -94,6 +97,100 @@ _COLUMNS = """watched chart n_history n_new centre sigma autocorrelation limit f
 direction provisional degenerate changed_at caveats""".split()
 
 
+def charted(
+    series: pd.DataFrame, charts: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS
+) -> pd.DataFrame:
+    """What do the charts show, run by run, in the unit of the scores? Of the charts that have such a unit.
+
+    Parameters
+    ----------
+    series : pandas.DataFrame
+        The runs that were charted.
+    charts : pandas.DataFrame
+        From `monitor`, of these runs.
+    arms : tuple of two str
+        As given to `monitor`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per ``watched``, ``chart`` (shewhart, ewma) and new run: ``group_id``, ``value`` (of the run, or
+        the moving average), ``low`` and ``high`` (its limits). None where the history has no spread.
+    """
+    by_name = {watched.name: watched for watched in _watched(series, arms)}
+    rows = []
+    for row in charts.to_dict("records"):
+        watched, kind, n = by_name[row["watched"]], row["chart"], int(row["n_history"])
+        if kind not in _UNITS or pd.isna(row["sigma"]):
+            continue
+        normal = InControl(
+            centre=row["centre"], sigma=row["sigma"], autocorrelation=row["autocorrelation"], n_runs=n
+        )
+        unit = row["sigma"] * _UNITS[kind]
+        shown = row["centre"] + unit * _chart(kind, watched.values[n:], normal, row["limit"]).upper
+        low, high = (row["centre"] + side * row["limit"] * unit for side in (-1, 1))
+        rows += [
+            (watched.name, kind, group, float(value), low, high)
+            for group, value in zip(watched.groups[n:], shown, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=["watched", "chart", "group_id", "value", "low", "high"])
+
+
+_UNITS = {
+    "shewhart": 1.0,
+    "ewma": average_spread(),
+}  # standard deviations of what is charted, in those of a run
+
+
+def against_history(
+    series: pd.DataFrame,
+    *,
+    history: int | None = None,
+    arms: tuple[str, str] = SKILL_ARMS,
+    level: float = 0.80,
+) -> pd.DataFrame:
+    """How far is the newest run from the history that says what is normal (FIXED)?
+
+    The history is that of `monitor`, without the newest run. The interval holds 0 where an unchanged run would
+    land with probability ``level``; it is as much wider as neighbouring runs are alike.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``watched``, ``group_id`` (of the newest run), ``value`` (its score), ``centre`` (the mean of the history)
+        and the fields of `Estimate`; ``n_cases`` counts the runs of the history.
+    """
+    found = []
+    for watched in _watched(series, arms):
+        n, newest = len(watched.values), float(watched.values[-1])
+        size = min(n - 1, _history_of(n) if history is None else history)
+        change = _change(newest, watched.values[:size], level)
+        keys = {"watched": watched.name, "group_id": watched.groups[-1], "value": newest}
+        found.append(({**keys, "centre": newest - change.estimate}, change))
+    return tidy(found, ["watched", "group_id", "value", "centre"])
+
+
+def _change(newest: float, history: np.ndarray, level: float) -> Estimate:
+    band, normal = stats.prediction_band(history, level=level), in_control(history)
+    spread = float(np.std(history, ddof=1)) if len(history) > 1 else float("nan")
+    wider = normal.sigma / spread if normal.sigma > spread > 0 else 1.0
+    low, high = ((band.estimate - end) * wider for end in (band.conf_high, band.conf_low))
+    change = newest - band.estimate
+    return Estimate(
+        estimand="difference from the history",
+        population="FIXED",
+        estimate=change,
+        std_error=band.std_error * wider,
+        conf_low=change + low,
+        conf_high=change + high,
+        level=level,
+        n_cases=len(history),
+        n_trials=band.n_trials,
+        method=band.method,
+        caveats=tuple(dict.fromkeys([*band.caveats, *normal.caveats])),
+    )
+
+
 def change_points(series: pd.DataFrame, *, arms: tuple[str, str] = SKILL_ARMS) -> pd.DataFrame:
     """When did the level change, looking back? One row per dated change; never an alarm.
 
@@ -147,13 +244,13 @@ def _watched(series: pd.DataFrame, arms: tuple[str, str]) -> Iterator[_Watched]:
     require(series, NEEDED, "series")
     known = series.dropna(subset=["score"]).sort_values("started_at", kind="stable")
     for arm, runs in known.groupby("arm", sort=True):
-        yield _Watched(str(arm), runs["started_at"], runs["score"].to_numpy(float))
+        yield _Watched(str(arm), runs["started_at"], list(runs["group_id"]), runs["score"].to_numpy(float))
     scores = known.pivot_table(index="group_id", columns="arm", values="score").reindex(columns=list(arms))
     times = known.groupby("group_id")["started_at"].max()
     paired = (scores[arms[0]] - scores[arms[1]]).dropna()
     if len(paired):
         times = times[paired.index].sort_values(kind="stable")
-        yield _Watched(DIFFERENCE, times, paired[times.index].to_numpy(float))
+        yield _Watched(DIFFERENCE, times, list(times.index), paired[times.index].to_numpy(float))
 
 
 def _history_of(n: int) -> int:

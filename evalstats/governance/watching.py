@@ -26,8 +26,16 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from evalstats.store import Store
+
 ALARM, UNCONFIRMED, QUIET, UNKNOWN = "alarm", "unconfirmed", "in_control", "unknown"
 EXIT_CODES = {ALARM: 1, UNCONFIRMED: 0, QUIET: 0, UNKNOWN: 3}
+SAID = {
+    ALARM: "confirmed by the next night",
+    UNCONFIRMED: "a chart has left its limits once; the next night tells",
+    QUIET: "no chart has left its limits for good",
+    UNKNOWN: "nothing could be charted, so nothing is claimed",
+}
 MAIN_LINE: tuple[str | None, ...] = ("main", None)
 
 
@@ -92,10 +100,76 @@ class Watched:
         return {**told, **kept, **listed}
 
 
-def watch(
-    case_runs: pd.DataFrame, refs: Mapping[str, str | None], asked: Watch, *, rng: np.random.Generator
-) -> Watched:
-    """Has the suite changed, when, and who changed what?
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The runs of the main line in the order of time, and what stands beside them.
+
+    ``runs`` has one row per run and arm (`estimates.series`), each with its ``era`` (which begins anew where the
+    identity changed) and its ``night``; ``cases`` is the case table of the same runs.
+    """
+
+    suite: str
+    runs: pd.DataFrame
+    cases: pd.DataFrame
+    identity_changes: tuple[IdentityChange, ...]
+    incidents: tuple[Incident, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def lost(self) -> list[str]:
+        """Return the groups of runs that are incidents: they enter no chart."""
+        return [incident.group_id for incident in self.incidents]
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Return one row per era, night and arm with the mean score of its runs; incidents are left out."""
+        return _by_night(self.runs[~self.runs["group_id"].isin(self.lost)])
+
+    @property
+    def current(self) -> pd.DataFrame:
+        """Return the scores of the newest era: what is charted."""
+        scores = self.scores
+        return scores[scores["era"] == self.runs["era"].max()].reset_index(drop=True)
+
+    @property
+    def newest(self) -> pd.DataFrame:
+        """Return the runs of the newest era."""
+        return self.runs[self.runs["era"] == self.runs["era"].max()].reset_index(drop=True)
+
+    @property
+    def last(self) -> pd.DataFrame:
+        """Return the runs of the last night."""
+        keys = night_keys(self.runs)
+        return self.runs[[key == keys[-1] for key in keys]].reset_index(drop=True)
+
+    def cases_of(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Return the case table of some runs, without those that are incidents."""
+        kept = runs[~runs["group_id"].isin(self.lost)]
+        return self.cases[self.cases["run_id"].isin(kept["run_id"])].reset_index(drop=True)
+
+
+def read(opened: Store, suite: str, asked: Watch) -> Line:
+    """Return the runs of a suite that are watched, from an open store.
+
+    Raises UsageError when there is none.
+    """
+    case_runs = opened.case_runs(suite)
+    if case_runs.empty:
+        raise UsageError("no run has recorded a trial; wait for one, or run it again", field=suite)
+    return main_line(case_runs, refs_of(opened, suite), asked)
+
+
+def refs_of(opened: Store, suite: str) -> dict[str, str | None]:
+    """Return the git branch of each run of a suite; None where none is recorded."""
+    evidence = opened.run_evidence(suite)
+    return {
+        str(run): ref if isinstance(ref, str) else None
+        for run, ref in zip(evidence["run_id"], evidence["git_ref"], strict=True)
+    }
+
+
+def main_line(case_runs: pd.DataFrame, refs: Mapping[str, str | None], asked: Watch) -> Line:
+    """Return the runs that are watched, in their order, with their nights, eras and incidents.
 
     Parameters
     ----------
@@ -105,16 +179,12 @@ def watch(
         Run id to the git branch it was made on; None where none is recorded.
     asked : Watch
         Which runs are watched.
-    rng : numpy.random.Generator
-        For the limits of the charts.
 
     Raises
     ------
     UsageError
         No run of the main line is left.
     """
-    from evalstats import estimates
-
     rows, left_out = _main_line(case_runs, refs, asked)
     suite = str(case_runs["suite_id"].iloc[0])
     if rows.empty:
@@ -130,20 +200,32 @@ def watch(
         for _, group in rows.groupby("group_id", sort=False)
         if (found := incident_of([dict(row) for _, row in group.iterrows()], asked.max_lost))
     ]
-    lost = [incident.group_id for incident in incidents]
-    told = _by_night(rows[~rows["group_id"].isin(lost)])
-    current = told[told["era"] == rows["era"].max()]
-    charts = _plain(estimates.monitor(current, rng=rng))
-    changes = _plain(estimates.change_points(told))
-    return Watched(
+    return Line(
         suite=suite,
-        word=_word(charts),
-        nights=tuple(_nights(rows, told, _events(changed, incidents, charts, changes))),
-        charts=charts,
-        changes=changes,
+        runs=rows,
+        cases=case_runs[case_runs["run_id"].isin(rows["run_id"])].reset_index(drop=True),
         identity_changes=tuple(changed),
         incidents=tuple(incidents),
         left_out=tuple(left_out),
+    )
+
+
+def watch(line: Line, *, rng: np.random.Generator) -> Watched:
+    """Has the suite changed, when, and who changed what? ``rng`` is for the limits of the charts."""
+    from evalstats import estimates
+
+    charts = _plain(estimates.monitor(line.current, rng=rng))
+    changes = _plain(estimates.change_points(line.scores))
+    happened = _events(line.identity_changes, line.incidents, charts, changes)
+    return Watched(
+        suite=line.suite,
+        word=word_of(charts),
+        nights=tuple(_nights(line.runs, line.scores, happened)),
+        charts=charts,
+        changes=changes,
+        identity_changes=line.identity_changes,
+        incidents=line.incidents,
+        left_out=line.left_out,
     )
 
 
@@ -160,7 +242,7 @@ def _main_line(
 
     rows = estimates.series(case_runs)
     rows["started_at"] = pd.to_datetime(rows["started_at"], utc=True)
-    aside = [not _matches(refs.get(run_id), asked.refs) for run_id in rows["run_id"]]
+    aside = [not matches(refs.get(run_id), asked.refs) for run_id in rows["run_id"]]
     rows["tried"] = rows["run_id"].map(case_runs.groupby("run_id")["case_id"].nunique())
     most = rows.groupby(["arm", "suite_scoring"], dropna=False)["tried"].transform("max")
     refusals = {
@@ -200,7 +282,8 @@ def _bounds(asked: Watch) -> tuple[pd.Timestamp, pd.Timestamp]:
     ) else last
 
 
-def _matches(ref: str | None, wanted: Sequence[str | None]) -> bool:
+def matches(ref: str | None, wanted: Sequence[str | None]) -> bool:
+    """Return whether a branch is one of those wanted, which may be patterns; None stands for none recorded."""
     return any(ref is None if w is None else ref is not None and fnmatchcase(ref, w) for w in wanted)
 
 
@@ -209,8 +292,13 @@ def _by_night(rows: pd.DataFrame) -> pd.DataFrame:
     keys = ["era", "night", "arm"]
     told = rows.groupby(keys, sort=True).agg(started_at=("started_at", "min"), score=("score", "mean"))
     told = told.reset_index()
-    told["group_id"] = told["era"].astype(str) + "/" + told["night"].astype(str)
+    told["group_id"] = night_keys(told)
     return told
+
+
+def night_keys(rows: pd.DataFrame) -> list[str]:
+    """Return for each row the name of its night; a night in which the identity changed is two."""
+    return [f"{era}/{night}" for era, night in zip(rows["era"], rows["night"], strict=True)]
 
 
 # --- what is told ----------------------------------------------------------------------------------
@@ -232,7 +320,8 @@ def _plain(frame: pd.DataFrame) -> tuple[dict[str, Any], ...]:
     return tuple({str(k): one(v) for k, v in row.items()} for row in frame.to_dict("records"))
 
 
-def _word(charts: Sequence[Mapping[str, Any]]) -> str:
+def word_of(charts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the word for some charts: the worst that one of them says."""
     if any(chart["confirmed_alarm"] for chart in charts):
         return ALARM
     if any(chart["first_alarm"] for chart in charts):

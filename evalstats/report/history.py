@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +85,7 @@ def _run_panel(
     arm: str, runs: Sequence[Mapping[str, Any]], band: Mapping[str, Any] | None, value: str
 ) -> Panel:
     mine = [row for row in runs if row["arm"] == arm and not tables.is_missing(row[value])]
-    dates = [_day(str(row["started_at"])) for row in mine]
+    dates = [day(str(row["started_at"])) for row in mine]
     by_date = len(set(dates)) == len(dates)
     labels = dates if by_date else [str(index) for index in range(1, len(mine) + 1)]
     known = band is not None and not tables.is_missing(band["conf_low"])
@@ -100,7 +100,8 @@ def _run_panel(
     return Panel(arm, head, tuple(float(row[value]) for row in mine), tuple(labels), limits)
 
 
-def _day(started_at: str) -> str:
+def day(started_at: str) -> str:
+    """Return the day of a time as an axis names it: 3 Nov."""
     months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     return f"{int(started_at[8:10])} {months[int(started_at[5:7]) - 1]}"
 
@@ -135,7 +136,7 @@ def _draw_runs(panels: Sequence[Panel], width: int) -> Drawing:
             canvas, panel, canvas.upwards(low, high, top, top + PANEL), canvas.across(0.5, last + 0.5)
         )
         _panel_side(canvas, panel, lambda v, t=top, h=high: t + PANEL * (h - v) / span)
-    _run_ticks(canvas, max((panel.labels for panel in panels), key=len, default=()), last)
+    run_ticks(canvas, max((panel.labels for panel in panels), key=len, default=()), last)
     return canvas.drawing()
 
 
@@ -201,24 +202,30 @@ def _panel_runs(canvas: Canvas, panel: Panel, vertical: alt.Scale, across: alt.S
 
 
 def _panel_side(canvas: Canvas, panel: Panel, place: Any) -> None:
-    """Write the limits and the latest value at the right edge, each at its height, none on another."""
-    said = [
-        (value, f"{what} {tables.rate(value)}")
+    """Write the limits and the latest value at the right edge."""
+    texts = [
+        (value, f"{what} {tables.rate(value)}", theme.SOFT)
         for what, value in zip(("lower", "centre", "upper"), panel.band or (), strict=False)
     ]
-    latest = [(panel.values[-1], f"latest {tables.rate(panel.values[-1])}")] if panel.values else []
-    texts = [(value, text, theme.SOFT) for value, text in said]
-    texts += [(value, text, theme.OFF if panel.outside(value) else theme.INK) for value, text in latest]
+    if panel.values:
+        latest = panel.values[-1]
+        paint = theme.OFF if panel.outside(latest) else theme.INK
+        texts.append((latest, f"latest {tables.rate(latest)}", paint))
+    side_words(canvas, panel.arm, texts, place)
+
+
+def side_words(
+    canvas: Canvas, name: str, texts: Sequence[tuple[float, str, str]], place: Callable[[float], float]
+) -> None:
+    """Write (value, text, colour) at the right edge, each at its height, none on another, the latest value bold."""
     ordered = sorted(texts, key=lambda entry: -entry[0])
     heights = apart([place(value) for value, _, _ in ordered], 15)
     rows = [
         word(text, (canvas.width + 10, at), paint)
         for (_, text, paint), at in zip(ordered, heights, strict=True)
     ]
-    canvas.words(f"{panel.arm}-side", [row for row in rows if not row["text"].startswith("latest")])
-    canvas.words(
-        f"{panel.arm}-side-latest", [row for row in rows if row["text"].startswith("latest")], bold=True
-    )
+    canvas.words(f"{name}-side", [row for row in rows if not row["text"].startswith("latest")])
+    canvas.words(f"{name}-side-latest", [row for row in rows if row["text"].startswith("latest")], bold=True)
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:
@@ -239,7 +246,8 @@ def _bottom(group: Sequence[float], least: float) -> float:
     return _top(group, least) + least * (len(group) - 1)
 
 
-def _run_ticks(canvas: Canvas, labels: Sequence[str], last: int) -> None:
+def run_ticks(canvas: Canvas, labels: Sequence[str], last: int) -> None:
+    """Write as many of the labels of the runs below the canvas as have room, the last one always."""
     widest = max((len(label) for label in labels), default=1) * 7 + 16
     every = max(1, -(-widest * last // max(int(canvas.width), 1)))
     shown = [index for index in range(len(labels) - 1, -1, -1) if (last - 1 - index) % every == 0]

@@ -29,6 +29,7 @@ from evalstats.stats.run_lengths import check_weight
 
 ENOUGH_RUNS = 8  # a shorter history is provisional
 STRONG_CORRELATION = 0.3  # from here on the spread is widened
+EWMA_WEIGHT = 0.2  # of the newest night
 
 Kind: TypeAlias = Literal["shewhart", "ewma", "cusum"]
 
@@ -191,7 +192,7 @@ def shewhart(values: ArrayLike, normal: InControl, *, limit: float = 3.0) -> Cha
     return _chart("shewhart", values, normal, limit, f"Shewhart, {limit:g} sigma")
 
 
-def ewma(values: ArrayLike, normal: InControl, *, weight: float = 0.2, limit: float = 2.962) -> Chart:
+def ewma(values: ArrayLike, normal: InControl, *, weight: float = EWMA_WEIGHT, limit: float = 2.962) -> Chart:
     """Has the level drifted? Exponentially weighted moving average.
 
     Parameters
@@ -263,6 +264,17 @@ def cusum(values: ArrayLike, normal: InControl, *, k: float = 0.5, h: float = 5.
     return _chart("cusum", values, normal, h, f"CUSUM, k {k:g}, h {h:g}", k)
 
 
+def average_spread(weight: float = EWMA_WEIGHT) -> float:
+    """Return the long-run standard deviation of the moving average, in those of a night.
+
+    Examples
+    --------
+    >>> round(average_spread(0.2), 4)
+    0.3333
+    """
+    return sqrt(weight / (2 - weight))
+
+
 class Paths(NamedTuple):
     """What a chart holds against its limits: shape of the nights, in standard deviations."""
 
@@ -283,7 +295,7 @@ def paths(kind: Kind, z: FloatArray, constant: float) -> Paths:
         else:
             high, low = np.maximum(0, high + now - constant), np.minimum(0, low + now + constant)
         upper[..., night], lower[..., night] = high, low
-    scale = sqrt(constant / (2 - constant)) if kind == "ewma" else 1.0
+    scale = average_spread(constant) if kind == "ewma" else 1.0
     return Paths(upper / scale, lower / scale)
 
 

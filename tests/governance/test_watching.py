@@ -11,7 +11,7 @@ import pytest
 from evalstats import contract
 from evalstats.contract import IDENTITY
 from evalstats.errors import UsageError
-from evalstats.governance.watching import Watch, Watched, watch
+from evalstats.governance.watching import Watch, Watched, main_line, watch
 
 START = pd.Timestamp("2026-01-01T02:00:00")
 TRIALS, CASES = 100, 5
@@ -59,7 +59,7 @@ def steady(n: int, centre: float, seed: int = 3) -> list[float]:
 
 
 def watched(rows: list[dict[str, Any]], refs: dict[str, str | None] | None = None, **asked: Any) -> Watched:
-    found = watch(pd.DataFrame(rows), refs or {}, Watch(**asked), rng=np.random.default_rng(1))
+    found = watch(main_line(pd.DataFrame(rows), refs or {}, Watch(**asked)), rng=np.random.default_rng(1))
     contract.validate(found.as_record(), "monitor.v1")
     return found
 
