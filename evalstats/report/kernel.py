@@ -10,6 +10,7 @@ Run as a module, this file is the inner process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import evalstats
-from evalstats.report import warm
+from evalstats.report import drawing, warm
 from evalstats.report.draft import FOLDER_VARIABLE
 
 OK, FAILED, DEAD, TIMEOUT = "ok", "failed", "dead-kernel", "timeout"
@@ -77,6 +78,7 @@ def prepare(execution: Execution) -> None:
     """Begin to warm up, so that it is done when the first notebook is ready to run."""
     if not execution.cold:
         warm.start(_surroundings())
+        drawing.warm_up()
 
 
 def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, execution: Execution) -> Outcome:
@@ -85,15 +87,16 @@ def run(notebook: bytes, parameters: Mapping[str, Any], work: Path, execution: E
     (work / BUNDLE).mkdir()
     job = {"parameters": dict(parameters), "cell_seconds": execution.cell_seconds}
     (work / _JOB).write_text(json.dumps(job), "utf-8")
-    process = _start(work, execution.cold)
-    start = WARM if isinstance(process, warm.Fork) else COLD
-    try:
-        process.wait(execution.total_seconds)
-    except subprocess.TimeoutExpired:
-        message = f"took longer than {execution.total_seconds:g} s"
-        return Outcome(status=TIMEOUT, message=message, kernel=start)
-    finally:
-        _end(process)
+    with contextlib.nullcontext() if execution.cold else drawing.offered(work / drawing.SOCKET):
+        process = _start(work, execution.cold)
+        start = WARM if isinstance(process, warm.Fork) else COLD
+        try:
+            process.wait(execution.total_seconds)
+        except subprocess.TimeoutExpired:
+            message = f"took longer than {execution.total_seconds:g} s"
+            return Outcome(status=TIMEOUT, message=message, kernel=start)
+        finally:
+            _end(process)
     return replace(_outcome(work), kernel=start)
 
 
@@ -129,6 +132,7 @@ def environment(work: Path) -> dict[str, str]:
         "JUPYTER_RUNTIME_DIR": str(home),
         "JUPYTER_PATH": str(work),
         FOLDER_VARIABLE: str(work / BUNDLE),
+        drawing.PLACE_VARIABLE: str(work / drawing.SOCKET),
     }
     return _surroundings() | own
 
@@ -211,6 +215,8 @@ def _execute(job: Mapping[str, Any]) -> Outcome:
             progress_bar=False,
             start_timeout=_START_SECONDS,
             execution_timeout=job["cell_seconds"],
+            request_save_on_cell_execute=False,  # saving before and after every cell costs a third of a report
+            autosave_cell_every=0,
             cwd=".",
         )
     except papermill.PapermillExecutionError as error:

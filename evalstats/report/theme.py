@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from evalstats.errors import ReportError
+from evalstats.report import drawing
 
 # One owner for the colours of page and figures. Blue and orange stay apart for every common kind of colour
 # blindness; grey carries what is not the point. Each light colour must be unique: it names its variable.
@@ -45,7 +46,6 @@ ON, OFF, MUTE = LIGHT["on"], LIGHT["off"], LIGHT["mute"]
 FONT = "Inter, system-ui, Liberation Sans, sans-serif"
 FONT_SIZE = 12
 WIDE, NARROW = 760, 360  # CSS pixels: a page's text column, and the width of a phone
-VEGA_LITE = "6.4"
 
 _VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 _COLOUR = re.compile(r'(?<==")(?:' + "|".join(LIGHT.values()) + r')(?=")')
@@ -82,9 +82,7 @@ def svg(spec: dict[str, Any], marks: dict[str, int]) -> str:
     ``marks`` is layer name -> number of rows. Vega drops what it cannot place without a word, so a different
     count is an error. Raises ReportError.
     """
-    import vl_convert
-
-    text = str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[]))
+    text = drawing.svg(spec)
     drawn = count_marks(text)
     for name, expected in marks.items():
         if drawn.get(name, 0) != expected:

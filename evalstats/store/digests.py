@@ -15,6 +15,7 @@ from evalstats.store.questions import Store
 from evalstats.store.sql import statement
 
 _FETCH = 10_000
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def fingerprint(store: Store) -> dict[str, str]:
@@ -43,14 +44,11 @@ def rows_digest(frame: pd.DataFrame) -> str:
     >>> rows_digest(one) == rows_digest(other)
     True
     """
-    names = [str(name) for name in frame.columns]
-    columns = [[_plain(value) for value in frame[name].tolist()] for name in frame.columns]
-    lines = sorted(_line(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _line(row: dict[str, Any]) -> str:
-    return json.dumps(row, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    names = sorted(frame.columns, key=str)
+    columns = [[_plain(value) for value in frame[name].tolist()] for name in names]
+    keys = [str(name) for name in names]
+    lines = sorted(_LINE(dict(zip(keys, row, strict=True))) for row in zip(*columns, strict=True))
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
