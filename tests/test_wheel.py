@@ -30,7 +30,7 @@ def test_the_wheel_carries_what_the_program_reads(wheel: Path) -> None:
         for path in (ROOT / folder).iterdir():
             assert f"{package}/{path.name}" in names
     for path in (ROOT / "evalstats").rglob("*"):
-        if path.suffix in (".py", ".sql", ".j2", ".css"):
+        if path.suffix in (".py", ".pyi", ".sql", ".j2", ".css", ".js"):
             assert str(path.relative_to(ROOT)) in names
     assert not [name for name in names if name.startswith(("tests/", "data/", "evals/"))]
 
