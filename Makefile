@@ -6,7 +6,7 @@ DATA   ?= data
 TRIALS ?= 5
 RUNS   ?= 9
 
-.PHONY: demo test check slow bench lock format clean
+.PHONY: demo test check slow bench screenshots lock format clean
 
 demo: .venv/.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" TRIALS=$(TRIALS) RUNS=$(RUNS) DATA="$(DATA)" sh evals/demo.sh
@@ -28,6 +28,10 @@ slow: .venv/.ready-dev
 
 bench: .venv/.ready-dev .venv-peers/.ready
 	$(BIN)/python benchmarks/run.py
+
+# The pictures of docs/notebooks.md; needs a Chromium of the system.
+screenshots: .venv/.ready-dev
+	$(BIN)/python -m docs.screenshots
 
 format:
 	$(BIN)/ruff format .

@@ -25,8 +25,9 @@ from evalstats.errors import UsageError
 
 if TYPE_CHECKING:
     from evalstats.gate.ratcheting import Grounds
+    from evalstats.governance.main_line import Watch
     from evalstats.governance.smoke import Subset
-    from evalstats.governance.watching import Watch, Watched
+    from evalstats.governance.watching import Watched
     from evalstats.store import Store
 
 AsOf = Annotated[str | None, typer.Option("--as-of", help="Look only at runs up to this date or time (UTC).")]
@@ -55,7 +56,7 @@ def monitor(
 
     Example: evalstats monitor solver
     """
-    from evalstats.governance.watching import MAIN_LINE, Watch
+    from evalstats.governance.main_line import MAIN_LINE, Watch
 
     asked = Watch(
         refs=_refs(ref) if ref else MAIN_LINE,
@@ -123,11 +124,11 @@ def _refs(given: list[str]) -> tuple[str | None, ...]:
 def _watch(store: Path, suite: str, asked: Watch, seed: int) -> Watched:
     from evalstats import store as warehouse
     from evalstats.estimates import generator
-    from evalstats.governance import watching
+    from evalstats.governance import main_line, watching
 
     with warehouse.open(existing_store(store), read_only=True) as opened:
         public_in(opened, suite)
-        line = watching.read(opened, suite, asked)
+        line = main_line.read(opened, suite, asked)
     return watching.watch(line, rng=generator(seed))
 
 

@@ -161,7 +161,7 @@ def _take(
         jobs = again if Step.RUN in wanted else []
         for job in jobs:
             part = diary.night.parts[job.suite.id]
-            diary.put(replace(part, looks=len(part.runs) + 1, report=None, judged=None))
+            diary.put(replace(part, looks=len(part.runs) + 1, report=None, page=None, judged=None))
 
 
 def _take_one(job: Job, step: Step, diary: _Diary, tonight: Tonight, tell: Listener) -> None:

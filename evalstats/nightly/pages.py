@@ -91,6 +91,8 @@ def _reasons(part: Part) -> Iterator[str]:
         yield from part.judged["reasons"]
     if part.judged is None and part.runs and part.found:
         yield ", ".join(f"run {each['run_id']} ended with {each['status']}" for each in part.runs[-1]["runs"])
+    if part.page_error is not None:
+        yield f"no page for the morning: {part.page_error}"
     if part.found and not part.blocks:
         why = (
             "a live suite that was not ratcheted" if part.tier == Tier.LIVE else "its ratchet was taken back"

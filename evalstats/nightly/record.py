@@ -83,6 +83,8 @@ class Part:
         Whether these are in the store.
     report : str, optional
         The version that tells of them.
+    page : str, optional
+        The version of the morning's page; ``page_error`` says why there is none.
     judged : dict, optional
         The verdict, as of schema ``gate-result.v1``.
     error : str, optional
@@ -99,6 +101,8 @@ class Part:
     runs: tuple[dict[str, Any], ...] = ()
     ingested: bool = False
     report: str | None = None
+    page: str | None = None
+    page_error: str | None = None
     judged: dict[str, Any] | None = None
     error: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -206,5 +210,5 @@ def _validate(document: Any, path: Path, text: str | None = None) -> None:
 
 
 def _part(told: Mapping[str, Any]) -> Part:
-    known = {each.name: told[each.name] for each in fields(Part)}
+    known = {each.name: told[each.name] for each in fields(Part) if each.name in told}
     return Part(**{**known, "runs": tuple(told["runs"])})

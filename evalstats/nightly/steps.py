@@ -20,6 +20,7 @@ from evalstats.runner.events import Listener
 from evalstats.suite import Suite
 
 NOTEBOOK = "variance_bands"  # whose report the gate of a night judges
+PAGE = "nightly"  # whose report is read in the morning
 HOUR = 2  # at which a night with a date set by hand begins
 PER_NIGHT, SKILL, CONTEXT = "night", {Arm.SKILL_ON, Arm.SKILL_OFF}, {Arm.CONTEXT_ON, Arm.CONTEXT_OFF}
 
@@ -124,19 +125,23 @@ def ingest(job: Job, part: Part, night: Tonight) -> Part:
 
 
 def reports(job: Job, part: Part, night: Tonight) -> Part:
-    """Publish the report that the gate will judge; a suite without a policy needs none."""
+    """Publish the report that the gate will judge and the page of the morning; a suite without a policy needs none.
+
+    A page that cannot be made costs no verdict: why is told.
+    """
     from evalstats import report
 
     places = night.places
     if job.policy is None or part.report is not None:
         return part
-    built = report.build(
-        NOTEBOOK,
-        store=places.lake or places.store,
-        reports=places.reports,
-        parameters={"suite": job.suite.id},
-    )
-    return replace(part, report=f"{NOTEBOOK}/{job.suite.id}/{built.version}")
+    asked = [report.Request(notebook=name, parameters={"suite": job.suite.id}) for name in (NOTEBOOK, PAGE)]
+    judged, page = report.build_all(asked, store=places.lake or places.store, reports=places.reports)
+    if isinstance(judged, EvalstatsError):
+        raise judged
+    done = replace(part, report=f"{NOTEBOOK}/{job.suite.id}/{judged.version}", page=None, page_error=None)
+    if isinstance(page, EvalstatsError):
+        return replace(done, page_error="; ".join(page.lines()))
+    return replace(done, page=f"{PAGE}/{job.suite.id}/{page.version}")
 
 
 def judge(job: Job, part: Part, night: Tonight) -> Part:

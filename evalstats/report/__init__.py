@@ -12,8 +12,9 @@ In a notebook::
 :mod:`charts`         forest, archetype_bars, run_chart, case_strip: a drawing and its reading
 :mod:`wording`        numbers into sentences
 :mod:`audits`         suites and their baselines: read, shown and put into sentences
-:mod:`lifts`          the same for lifts; so do :mod:`comparisons`, :mod:`pilots`, :mod:`reviews`, each with a
-                      module ``*_wording`` beside it
+:mod:`lifts`          the same for lifts; so do :mod:`comparisons`, :mod:`pilots`, :mod:`reviews`, :mod:`nights`,
+                      each with a module ``*_wording`` beside it
+:mod:`explorer`       the data of one suite as tidy frames, for free work
 ====================  ============================================================================
 
 Outside::
@@ -34,9 +35,9 @@ Outside::
 ========================  ========================================================================
 
 Inside: ``parameters`` checks, ``kernel`` runs (in forks of ``warm``), ``executed`` cleans up, ``provenance`` says
-what a report stands on, ``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas`` and ``theme``
-draw, ``showing`` teaches a notebook to show results, ``lab`` opens one. Nothing heavy is imported before it is used,
-so importing this room is cheap.
+what a report stands on, ``page`` renders, ``bundle`` publishes, ``integrity`` verifies, ``canvas``, ``theme``
+and ``drawing`` draw, ``showing`` teaches a notebook to show results, ``lab`` opens one. Nothing heavy is imported
+before it is used, so importing this room is cheap.
 """
 
 from __future__ import annotations
@@ -65,12 +66,16 @@ _HOMES = {
     "comparison_wording": "",
     "comparisons": "",
     "diff": "differences",
+    "explorer": "",
     "facts": "inputs",
     "latest": "bundle",
     "lift_wording": "",
     "lifts": "",
     "list_reports": "bundle",
     "locked": "inputs",
+    "night_tables": "",
+    "night_wording": "",
+    "nights": "",
     "parse_parameters": "parameters",
     "pilot_tables": "",
     "pilot_wording": "",

@@ -21,6 +21,7 @@ from evalstats.report import (
     executed,
     inputs,
     kernel,
+    nights,
     page,
     parameters,
     provenance,
@@ -30,7 +31,7 @@ from evalstats.report.kernel import Execution, Outcome
 from evalstats.report.parameters import STORE
 from evalstats.report.provenance import Job
 
-SUITE, INPUTS, LOCK = "suite", "inputs", "lock"
+SUITE, INPUTS, LOCK, REF = "suite", "inputs", "lock", "ref"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +162,9 @@ def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
     with store.open(place, read_only=True) as source:
         if Visibility.PRIVATE_HOLDOUT in set(source.runs(suite)["visibility"]):
             raise ReportError("private suites have no public report yet", field=SUITE)
-        store.snapshot(source, work / INPUTS, suite)
+        # The branch of a run stays at home, so what the notebook may see is chosen here.
+        kept = nights.on_line(source, suite, str(job.parameters[REF])) if REF in job.parameters else None
+        store.snapshot(source, work / INPUTS, suite, kept)
         found = evidence.gather(source, suite)
     with store.open(work / INPUTS, read_only=True) as copied:
         runs = copied.runs(suite)

@@ -156,3 +156,59 @@ def test_a_trend_by_counting_orders() -> None:
 def test_no_trend_can_be_told(scores) -> None:
     row = estimates.trend(series_of(skill_on=scores)).iloc[0]
     assert np.isnan(row["p_value"]) and row["caveats"]
+
+
+def test_what_is_charted_is_in_the_unit_of_the_scores(rng) -> None:
+    scores = noisy(rng, 20)
+    series = series_of(skill_on=scores)
+    charts = estimates.monitor(series, rng=rng, history=10)
+    shown = estimates.charted(series, charts).set_index(["chart", "group_id"])
+    one = charts.set_index("chart").loc["shewhart"]
+    assert shown.loc["shewhart", "value"].tolist() == pytest.approx(scores[10:], abs=1e-12)
+    assert shown.loc[("shewhart", "r10"), "high"] == pytest.approx(
+        one["centre"] + one["limit"] * one["sigma"]
+    )
+    average, expected = one["centre"], []
+    for score in scores[10:]:
+        average = 0.8 * average + 0.2 * score
+        expected.append(average)
+    assert shown.loc["ewma", "value"].tolist() == pytest.approx(expected, abs=1e-12)
+    wide = charts.set_index("chart").loc["ewma", "limit"] * one["sigma"] / 3  # sqrt(0.2 / 1.8)
+    assert shown.loc[("ewma", "r19"), "low"] == pytest.approx(one["centre"] - wide)
+    assert "cusum" not in shown.index
+
+
+def test_a_history_without_spread_charts_nothing(rng) -> None:
+    series = series_of(skill_on=[0.5] * 12)
+    assert estimates.charted(series, estimates.monitor(series, rng=rng)).empty
+
+
+def test_the_newest_run_against_its_history_is_students_prediction(rng) -> None:
+    from scipy.stats import t
+
+    scores = [0.70, 0.74, 0.72, 0.73, 0.71, 0.69, 0.75, 0.72, 0.60]
+    found = estimates.against_history(series_of(skill_on=scores)).iloc[0]
+    mean, spread = np.mean(scores[:8]), np.std(scores[:8], ddof=1)
+    half = t.ppf(0.9, 7) * spread * np.sqrt(1 + 1 / 8)
+    assert found["estimate"] == pytest.approx(0.60 - mean) and found["centre"] == pytest.approx(mean)
+    assert found["conf_low"] == pytest.approx(0.60 - mean - half, abs=1e-12)
+    assert found["conf_high"] == pytest.approx(0.60 - mean + half, abs=1e-12)
+    assert (found["group_id"], found["n_cases"], found["value"]) == ("r8", 8, 0.60)
+
+
+def test_alike_neighbours_widen_the_interval_as_they_widen_the_limits() -> None:
+    from scipy.stats import t
+
+    scores = [0.5, 0.52, 0.54, 0.56, 0.58, 0.60, 0.62, 0.64, 0.64]
+    found = estimates.against_history(series_of(skill_on=scores)).iloc[0]
+    past = np.array(scores[:8])
+    deviations = past - past.mean()
+    r = deviations[:-1] @ deviations[1:] / (deviations @ deviations)
+    half = t.ppf(0.9, 7) * past.std(ddof=1) * np.sqrt(1 + 1 / 8) * np.sqrt((1 + r) / (1 - r))
+    assert r > 0.3 and found["conf_high"] - found["estimate"] == pytest.approx(half, abs=1e-12)
+    assert any("spread widened" in caveat for caveat in found["caveats"])
+
+
+def test_a_first_run_has_no_history() -> None:
+    found = estimates.against_history(series_of(skill_on=[0.5])).iloc[0]
+    assert np.isnan(found["estimate"]) and found["caveats"][0].startswith("0 runs")

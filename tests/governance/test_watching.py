@@ -11,7 +11,8 @@ import pytest
 from evalstats import contract
 from evalstats.contract import IDENTITY
 from evalstats.errors import UsageError
-from evalstats.governance.watching import Watch, Watched, main_line, watch
+from evalstats.governance.main_line import Watch, main_line
+from evalstats.governance.watching import Watched, watch
 
 START = pd.Timestamp("2026-01-01T02:00:00")
 TRIALS, CASES = 100, 5

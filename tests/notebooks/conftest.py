@@ -25,13 +25,16 @@ def climbing(arm, night, case, index):
 
 @pytest.fixture(scope="session")
 def make_store():
-    """Return a function that writes runs of the suite ``demo`` below a folder and returns the store they fill."""
+    """Return a function that writes runs of the suite ``demo`` below a folder and returns the store they fill.
 
-    def make(folder, happens=climbing, *, nights=2, arms=ARMS):
+    ``unusual`` maps a night to what its manifests say beside the usual.
+    """
+
+    def make(folder, happens=climbing, *, nights=2, arms=ARMS, unusual=None):
         runs = folder / "data/runs"
         for night in range(1, nights + 1):
             for arm in arms:
-                write_run(runs, night, arm, happens)
+                write_run(runs, night, arm, happens, (unusual or {}).get(night, {}))
         place = folder / "data/evalstats.duckdb"
         store.ingest(place, runs)
         return place
@@ -39,7 +42,7 @@ def make_store():
     return make
 
 
-def write_run(runs, night, arm, happens):
+def write_run(runs, night, arm, happens, unusual=None):
     run_id = f"eval-{night:02d}-{arm}"
     layers = ("raw", "canonical", "scoring", "policy", "metadata")
     suite = {"id": "demo", "path": "evals/demo/suite.json", "tier": "headless", "visibility": "public_canary"}
@@ -49,7 +52,7 @@ def write_run(runs, night, arm, happens):
         "case_hashes": {f"c{i}": "6" * 64 for i in range(CASES)}, "seed": night, "arm": arm, "axis": "skill",
         "mode": "both", "created_at": f"2026-11-{night:02d}T02:15:00.000Z", "registry_version": "r9",
         "cli_version": "0.1.0", "model": "m1", "judge_model": None, "is_mock": False,
-        "runtime": {"name": "shell"}, "trials_per_case": TRIALS,
+        "runtime": {"name": "shell"}, "trials_per_case": TRIALS, **(unusual or {}),
     }  # fmt: skip
     journal = runs / run_id / "journal/host-1-1.jsonl"
     journal.parent.mkdir(parents=True)
@@ -63,10 +66,13 @@ def write_run(runs, night, arm, happens):
 def make_trial(run_id, arm, night, key, happens):
     case, index = key
     score = happens(arm, night, case, index)
+    lost = score is None
     return Trial(
         run_id=run_id, suite_id="demo", case_id=f"c{case}", archetype=f"A{case % 2 + 1}", arm=arm, trial_index=index,
-        status=Status.PASS if score == 1 else Status.FAIL, outcome=Outcome.OK, score=score, passed=score == 1,
-        started_at=f"2026-11-{night:02d}T02:16:00.000Z", dimension_scores={"correctness": score},
+        status=Status.ERROR if lost else Status.PASS if score == 1 else Status.FAIL, score=score,
+        outcome=Outcome.INFRASTRUCTURE if lost else Outcome.OK, passed=None if lost else score == 1,
+        reason="lost" if lost else None,
+        started_at=f"2026-11-{night:02d}T02:16:00.000Z", dimension_scores={} if lost else {"correctness": score},
         expectations=(),
     )  # fmt: skip
 

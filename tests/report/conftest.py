@@ -321,6 +321,29 @@ def write_notebook(tmp_path):
     return lambda name="small", **cells: save_notebook(tmp_path, name, **cells)
 
 
+def make_nights(text: str, *, watched: str, label: str, note: str = ""):
+    """A control chart of three nights; the text says what happened in the last two."""
+    from evalstats.report import charts
+
+    points = tuple((night, 0.1 * night) for night in range(1, 4))
+    track = charts.Track(
+        watched=watched, points=points, centre=0.2, limits=(0.1, 0.25), begins=1, charted=3, note=note,
+        average=points[2:], average_limits=(0.1, 0.2), changes=((3, 0.15, 0.3),),
+    )  # fmt: skip
+    happened = ((2, text), (3, text))
+    timeline = charts.Timeline(labels=(label,) * 3, changes=happened, lost=happened)
+    return charts.control_chart(timeline, [track], title=text)
+
+
+@pytest.fixture
+def nights_figure():
+    """A control chart whose words are as long as those of real nights."""
+    said = (
+        "registry 2026.11.30-nightly -> 2026.12.01-nightly, model subject-4-large -> subject-5-large-preview"
+    )
+    return make_nights(said, watched="difference", label="12 Nov")
+
+
 @pytest.fixture
 def hostile(bands, series, cases, by_archetype):
     """Return a function that puts one text into every text field of a draft."""
@@ -345,6 +368,7 @@ def hostile(bands, series, cases, by_archetype):
                 charts.case_strip(cases, title=text),
                 charts.archetype_bars(by_archetype, title=text),
                 charts.run_chart(series, bands, title=text),
+                make_nights(text, watched=text, label=text, note=text),
             ],
             tables=[Table("t", text, renamed.head(5), [Column("case_id", text), text, "score"])],
         )

@@ -49,26 +49,27 @@ def test_settings_are_ours_only_as_long_as_needed(tmp_path, monkeypatch):
 # --- for real ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def running(fill_store, tmp_path):
-    """The address of a Lab over a small store, started as the command line does."""
-    fill_store(nights=6)
-    notebook = json.loads((contract.packaged("notebooks") / "variance_bands.ipynb").read_text("utf-8"))
-    text = json.dumps(notebook).replace('suite = \\"solver\\"', 'suite = \\"demo\\"')
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "variance_bands.ipynb").write_text(text)
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """The address of a Lab over the data of a small demo, started as the command line does."""
+    root, home = Path(lab.evalstats.__path__[0]).parent, tmp_path_factory.mktemp("lab")
+    (home / "evals").symlink_to(root / "evals")
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(root), "RUNS": "3", "TRIALS": "2"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    demo = ["sh", str(root / "evals" / "demo.sh")]
+    subprocess.run(demo, cwd=home, env=environment, check=True, capture_output=True, timeout=600)
+    lab.prepare(home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    root = Path(lab.evalstats.__path__[0]).parent
     with lab.command(
-        tmp_path, "variance_bands", f"--port={port}", "--no-browser", "--allow-root",
+        home, "", f"--port={port}", "--no-browser", "--allow-root",
         "--IdentityProvider.token=t", "--ServerApp.ip=127.0.0.1",
-    ) as (words, environment):  # fmt: skip
-        environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(root)}
+    ) as (words, settings):  # fmt: skip
         server = subprocess.Popen(
-            words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+            words, env={**environment, **settings, "HOME": str(home)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         address = f"http://127.0.0.1:{port}"
         _wait_for(f"{address}/api?token=t", server)
         yield address
@@ -87,25 +88,37 @@ def _wait_for(address, server, seconds=90):
     pytest.fail("JupyterLab did not start")
 
 
-LAST_PROMPT = """[...document.querySelectorAll('.jp-Notebook .jp-InputArea-prompt')]
+def _end_kernels(address):
+    """Let go of every kernel: ten of them would take more memory than a small machine has."""
+    with urllib.request.urlopen(f"{address}/api/sessions?token=t") as answer:
+        sessions = json.load(answer)
+    for session in sessions:
+        place = f"{address}/api/sessions/{session['id']}?token=t"
+        urllib.request.urlopen(urllib.request.Request(place, method="DELETE")).close()
+
+
+ERROR = ".jp-OutputArea-output[data-mime-type*=error], .jp-OutputArea-output[data-mime-type*=stderr]"
+ENDED = f"""() => document.querySelector('{ERROR}') ||
+    [...document.querySelectorAll('.jp-Notebook .jp-InputArea-prompt')]
     .filter(prompt => prompt.textContent.includes('[')).at(-1)?.textContent.match(/\\[\\d+\\]/)"""
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_lab_runs_every_cell_and_draws_offline(running, browser):
+@pytest.mark.parametrize("notebook", sorted(PACKAGED))
+def test_lab_runs_every_cell_and_draws_offline(running, browser, notebook):
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     tab, asked = context.new_page(), []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(f"{running}/lab/tree/notebooks/variance_bands.ipynb?token=t")
+    tab.goto(f"{running}/lab/tree/notebooks/{notebook}?token=t&reset")
     tab.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
     tab.get_by_text("| Idle").wait_for(timeout=90_000)
     tab.get_by_role("menuitem", name="Run", exact=True).click()
     tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    tab.wait_for_function(LAST_PROMPT, timeout=120_000)
-    tab.wait_for_selector(".jp-OutputArea-output .vega-embed", timeout=90_000)
-    tab.wait_for_timeout(3000)
-    assert tab.locator(".jp-OutputArea-output .jp-RenderedText[data-mime-type*=stderr]").count() == 0
+    tab.wait_for_function(ENDED, timeout=180_000)
+    assert tab.locator(ERROR).all_inner_texts() == []
+    tab.wait_for_selector(".jp-OutputArea-output .vega-embed", timeout=90_000, state="attached")
+    tab.wait_for_timeout(2000)
     assert tab.locator(".Toastify__toast").count() == 0  # no news, no updates
     outside = [
         url for url in asked if not url.startswith((running, "data:", "blob:", running.replace("http", "ws")))
@@ -113,5 +126,6 @@ def test_lab_runs_every_cell_and_draws_offline(running, browser):
     assert outside == []
     shot = os.environ.get("EVALSTATS_SCREENSHOTS")
     if shot:
-        tab.screenshot(path=f"{shot}/lab.png")
+        tab.screenshot(path=f"{shot}/lab-{Path(notebook).stem}.png")
     context.close()
+    _end_kernels(running)

@@ -78,6 +78,12 @@ def test_words_stay_inside_their_figure(visit, rendered):
 
 
 @pytest.mark.parametrize("width", [390, 1440])
+def test_words_of_a_long_change_stay_inside_their_figure(visit, draft, render, nights_figure, width):
+    draft.section("nights", "Nights", figures=[nights_figure])
+    assert visit(render(draft), width).evaluate(OUTSIDE) == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
 def test_hostile_text_is_shown_and_does_nothing(visit, hostile, render, width):
     tab = visit(render(hostile(PAYLOAD)), width)
     assert tab.title().startswith("<script>")
