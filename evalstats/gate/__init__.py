@@ -10,6 +10,7 @@ noise too large for the margin each end in ``cannot_gate``, with the sentence th
 :func:`decide`             the same for documents in memory; :class:`Asked` says which run, by which rule
 :func:`calibrate`          how often does each rule block the unchanged nights of this very suite?
 :func:`simulate`           how often would the rule block, at each true drop, with this suite's noise?
+:mod:`ratcheting`          may the suite block at all? On the very runs that its gate would take
 :data:`RULES`              the table of rules
 =========================  =======================================================================
 
@@ -17,6 +18,7 @@ Inside: ``policies`` states the defaults, ``series`` makes one number a run and 
 the table, ``guards`` is what a policy asks beside its rule, ``pages`` writes for people and CI, ``ledger`` keeps.
 """
 
+from evalstats.gate import ratcheting
 from evalstats.gate.calibration import Calibration, calibrate
 from evalstats.gate.curves import Components
 from evalstats.gate.judging import judge, judge_scorecard, read
@@ -46,6 +48,7 @@ __all__ = [
     "judge_scorecard",
     "junit",
     "policy_of",
+    "ratcheting",
     "read",
     "read_policy",
     "read_report",

@@ -66,6 +66,34 @@ class Grounds:
         return [], notes + why
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where a notebook looks: a store, a folder of suites, a policy (empty: beside the suite), decisions of gates."""
+
+    store: str
+    suites: str
+    policy: str = ""
+    gates: str = ""
+
+
+def told(suite: str, places: Places, *, reruns: int = 1, seed: int, frozen: str = "") -> dict[str, Any]:
+    """Return the readiness of a suite as a record: what ``evalstats ratchet`` tells, for a notebook.
+
+    Places are looked for in the working folder and the folders above it. ``frozen`` is a file that holds the
+    record already: then nothing else is read. Raises UsageError when there is no such public suite.
+    """
+    from evalstats.report import inputs, ratchets, suite_files
+
+    if frozen:
+        return ratchets.read(frozen)
+    found, store = suite_files.find(places.suites, suite), inputs.find_store(places.store)
+    if found is None:
+        raise UsageError(f"no public suite {suite} in {places.suites}, here or above", field="suite")
+    policy, gates = (Path(place) if place else None for place in (places.policy, places.gates))
+    stands_on = grounds(found, policy, store, gates or store.parent / "gates")
+    return readiness(stands_on, None, seed=seed, reruns=reruns).as_record()
+
+
 def grounds(suite: Suite, policy: Path | None, store: Path, ledger: Path) -> Grounds:
     """Return what there is to stand on. ``policy`` is ``policy.json`` beside the suite unless given.
 

@@ -76,6 +76,11 @@ def requests_for(notebooks: Sequence[str], given: Mapping[str, Any]) -> list[Req
     ]
 
 
+def values_of(request: Request) -> dict[str, Any]:
+    """Return the value of every parameter that the notebook of a request declares. Raises ReportError."""
+    return dict(parameters.checked(_declared(request.notebook), dict(request.parameters)))
+
+
 def _declared(notebook: str) -> Mapping[str, Any]:
     path = builder.find_notebook(notebook)
     try:

@@ -25,6 +25,7 @@ from evalstats.report import (
     page,
     parameters,
     provenance,
+    ratchets,
     suite_files,
 )
 from evalstats.report.kernel import Execution, Outcome
@@ -146,6 +147,8 @@ def _prepare(path: Path, given: dict[str, Any], store: Path | str | None, work: 
     except ReportError as error:
         raise ReportError(error.message, path=path, line=error.line, field=error.field) from None
     job = Job(name=path.stem, source=text.encode(), parameters=values)
+    if ratchets.READINESS in defaults:
+        return ratchets.freeze(job, work / INPUTS)
     if STORE in defaults:
         return _with_inputs(job, store, work)
     return audits.freeze(job, work / INPUTS) if audits.SUITES in defaults else job

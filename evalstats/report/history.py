@@ -94,9 +94,9 @@ def _run_panel(
         if known and band
         else None
     )
-    cases = sorted({int(row["n_cases"]) for row in mine})
+    cases = sorted({int(row["n_cases"]) for row in mine if not tables.is_missing(row["n_cases"])})
     size = f"{cases[0]} to {cases[-1]} cases" if len(cases) > 1 else tables.some(sum(cases), "case")
-    head = f"{tables.some(len(mine), 'run')} of {size}"
+    head = f"{tables.some(len(mine), 'run')}{f' of {size}' if cases else ''}"
     return Panel(arm, head, tuple(float(row[value]) for row in mine), tuple(labels), limits)
 
 

@@ -49,7 +49,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _data(data: Mapping[str, Any]) -> str:
-    parts = [tables.some(data["n_runs"], "run"), tables.some(data["n_cases"], "case")]
+    parts = [tables.some(data["n_runs"], "run")]
+    parts += [tables.some(data["n_cases"], "case")] if data["n_cases"] else []
     if data.get("n_trials"):
         parts += [tables.some(data["n_trials"], "trial"), f"{tables.count(data['usable'])} usable"]
     lost = [f"{escaped(why)} {tables.count(n)}" for why, n in sorted(data["excluded"].items()) if n]
