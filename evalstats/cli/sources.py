@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +29,8 @@ class _Case:
     n_usable: int = 0
     n_passed: int = 0
     score_sum: float = 0.0
-    lowest: float = 1.0
-    highest: float = 0.0
+    first: float | None = None
+    varies: bool = False
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ class Source:
     def never_varies(self) -> bool:
         """Return whether some case was tried twice and no case ever gave two different scores."""
         repeated = [case for case in self.cases.values() if case.n_usable > 1]
-        return bool(repeated) and all(case.lowest == case.highest for case in repeated)
+        return bool(repeated) and not any(case.varies for case in repeated)
 
     def side(self, *, clustered: bool) -> Side:
         """Return the source as a side of a comparison."""
@@ -87,6 +88,7 @@ def gather(names: Sequence[str], options: Options, *, format: str | None, store:
     may hold several sides. Raises UsageError for a name that is none of these.
     """
     gc.disable()  # rows come and go in their ten thousands, none of them in a circle
+    atexit.register(gc.freeze)  # nor is all that was loaded looked through for circles when the process ends
     sources: list[Source] = []
     for name in names:
         label, path = _path(name)
@@ -133,15 +135,15 @@ def _counted(
 ) -> tuple[list[Source], set[_Trial]]:
     """Return the sides found, and the trials that were told again; of the ``retried``, the last attempt counts."""
     found: dict[tuple[str, str], Source] = {}
-    of_run: dict[str, Source] = {}
+    of_run: dict[ImportedRun, Source] = {}
     told_again: set[_Trial] = set()
     last: dict[_Trial, tuple[Source, Found]] = {}
     for each in reading:
-        source = of_run.get(each.run.run_id)
+        source = of_run.get(each.run)
         if source is None:
             key = ("", label) if label is not None else _key(each.run)
             source = found.setdefault(key, Source(label or key[1], suite=each.run.suite_id))
-            of_run[each.run.run_id] = source
+            of_run[each.run] = source
             _note_run(source, each.run)
         if each.supersedes is not None:
             told_again.add(_trial(each))
@@ -187,7 +189,10 @@ def _count(source: Source, found: Found) -> None:
         case.n_usable += 1
         case.score_sum += score
         case.n_passed += row.passed if row.passed is not None else score == 1.0
-        case.lowest, case.highest = min(case.lowest, score), max(case.highest, score)
+        if case.first is None:
+            case.first = score
+        elif score != case.first:
+            case.varies = True
     elif row.outcome is Outcome.INFRASTRUCTURE:
         source.n_infrastructure += 1
 
@@ -249,8 +254,8 @@ def _add(case: _Case, row: Mapping[str, Any]) -> None:
     if row["n_usable"]:
         mean = row["score_sum"] / row["n_usable"]
         spread = row["score_sumsq"] / row["n_usable"] - mean**2 > 1e-12
-        case.lowest = min(case.lowest, 0.0 if spread else mean)
-        case.highest = max(case.highest, 1.0 if spread else mean)
+        case.first = mean if case.first is None else case.first
+        case.varies |= spread or mean != case.first
 
 
 # --- names ----------------------------------------------------------------------------------------

@@ -109,10 +109,10 @@ class Outcome(StrEnum):
     DEGRADED = "degraded"
     CONTAMINATED = "contaminated"
 
-    @property
-    def usable(self) -> bool:
-        """Return whether a trial with this outcome carries a score."""
-        return self in (Outcome.OK, Outcome.TIMEOUT, Outcome.LIMIT)
+    usable: bool  # whether a trial with this outcome carries a score; asked of every row, so settled once
+
+    def __init__(self, word: str) -> None:
+        self.usable = word in ("ok", "timeout", "limit")
 
 
 class DegradedReason(StrEnum):

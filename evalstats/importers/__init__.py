@@ -24,25 +24,25 @@ from evalstats.importers.rows import Declared, Importer, Item, LoggedRun, Option
 from evalstats.importers.values import items, mapping, number, text, whole
 
 ENTRY_POINTS = "evalstats.importers"
-# The module of each built-in format, the most particular first: the first that recognises a file reads it.
-BUILT_IN: tuple[str, ...] = (
-    "inspect_ai",
-    "lm_eval",
-    "promptfoo",
-    "openai_evals",
-    "swe_bench",
-    "junit",
-    "skill_creator",
-    "helm",
-    "terminal_bench",
-    "harbor",
-    "tau_bench",
-    "agentops",
-    "vegastack",
-    "own_journal",
-    "own_lake",
-    "table",
-)
+# Name -> module of each built-in format, the most particular first: the first that recognises a file reads it.
+BUILT_IN = {
+    "inspect": "inspect_ai",
+    "lm-eval": "lm_eval",
+    "promptfoo": "promptfoo",
+    "openai-evals": "openai_evals",
+    "swe-bench": "swe_bench",
+    "junit": "junit",
+    "skill-creator": "skill_creator",
+    "helm": "helm",
+    "terminal-bench": "terminal_bench",
+    "harbor": "harbor",
+    "tau-bench": "tau_bench",
+    "agentops": "agentops",
+    "vegastack": "vegastack",
+    "journal": "own_journal",
+    "lake": "own_lake",
+    "table": "table",
+}
 
 __all__ = [
     "BUILT_IN",
@@ -85,12 +85,15 @@ def read(
     LogError, naming file and place, for a file that does not hold what its format promises.
     """
     known = imported_before(data) if data is not None else ()
-    return Reading(paths, options or Options(), formats(), format=format, imported=known, data=data)
+    return Reading(paths, options or Options(), formats(format), format=format, imported=known, data=data)
 
 
 @functools.cache
-def formats() -> tuple[Importer, ...]:
-    """Return the importers in the order in which they are asked: those of others first, then our own."""
+def formats(wanted: str | None = None) -> tuple[Importer, ...]:
+    """Return the importers in the order in which they are asked: those of others first, then our own.
+
+    Of our own only the one that is ``wanted``, where it is one of them: each costs time to load.
+    """
     others = sorted(importlib.metadata.entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     found: list[Importer] = []
     for point in others:
@@ -102,4 +105,5 @@ def formats() -> tuple[Importer, ...]:
         lacking = [part for part in ("NAME", "sniff", "read") if not hasattr(found[-1], part)]
         if lacking:
             raise UsageError(f"{name} lacks {', '.join(lacking)}", field=ENTRY_POINTS)
-    return (*found, *(importlib.import_module(f"{__name__}.{name}") for name in BUILT_IN))
+    own = [BUILT_IN[wanted]] if wanted in BUILT_IN else BUILT_IN.values()
+    return (*found, *(importlib.import_module(f"{__name__}.{module}") for module in own))

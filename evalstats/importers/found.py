@@ -67,7 +67,7 @@ class Cases:
     def __init__(self) -> None:
         self.listed: dict[str, bytes] = {}
         self._others = Marks()
-        self._sum = 0
+        self._sum = 0  # of the others
 
     def __len__(self) -> int:
         return len(self.listed) + len(self._others)
@@ -82,17 +82,18 @@ class Cases:
 
     def note(self, case_id: str, digest: bytes) -> bool:
         """Add a case; return whether it is new, or asks what it asked before."""
+        listed = self.listed.get(case_id)
+        if listed is not None:
+            return listed == digest
         head = int.from_bytes(digest[:8], "big")
         known = self._others.get(case_id) if self._others else None
-        if case_id in self.listed:
-            return self.listed[case_id] == digest
         if known is not None:
             return known == head
-        self._sum += int.from_bytes(hashlib.sha256(digest + case_id.encode()).digest(), "big")
         if len(self.listed) < LISTED:
             self.listed[case_id] = digest
         else:
             self._others.set(case_id, head)
+            self._sum += _number(case_id, digest)
         return True
 
     @property
@@ -103,7 +104,13 @@ class Cases:
     @property
     def digest(self) -> str:
         """Return one digest of all, whatever their order: the sum of theirs."""
-        return f"{self._sum % 2**256:064x}"
+        total = self._sum + sum(_number(case_id, digest) for case_id, digest in self.listed.items())
+        return f"{total % 2**256:064x}"
+
+
+def _number(case_id: str, digest: bytes) -> int:
+    """Return what a case adds to the digest of all."""
+    return int.from_bytes(hashlib.sha256(digest + case_id.encode()).digest(), "big")
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +131,7 @@ class ImportedRun:
     trials_per_case: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen, as `Row` is not
 class Found:
     """A row of a run. ``supersedes`` is the outcome of the one found before whose place it takes, if any."""
 

@@ -24,24 +24,35 @@ class Marks:
 
     def get(self, key: Hashable) -> int | None:
         """Return the number of a key, None where it has none."""
-        word = hash(key) & _WORD
+        word = hash(key)
         if not self._mask:
             return self._few.get(word)
-        place = self._place(word or 1)
+        place = self._place(_unsigned(word))
         return self._marks[place] if self._keys[place] else None
 
     def set(self, key: Hashable, mark: int) -> None:
         """Give a key its number."""
-        word = hash(key) & _WORD
+        word = hash(key)
         if not self._mask:
             self._few[word] = mark
             if len(self._few) > _MANY:
                 few, self._few = self._few, {}
-                self._rebuild(4 * _MANY, few.items())
+                self._rebuild(4 * _MANY, ((_unsigned(known), told) for known, told in few.items()))
         else:
-            self._put(word or 1, mark)
+            self._put(_unsigned(word), mark)
             if self._count * 3 > len(self._keys) * 2:
                 self._rebuild(2 * len(self._keys), zip(self._keys, self._marks, strict=True))
+
+    def add(self, key: Hashable, mark: int) -> int | None:
+        """Give a key its number unless it has one; return the one it had."""
+        few, held = self._few, len(self._few)
+        if not self._mask and held < _MANY:
+            known: int | None = few.setdefault(hash(key), mark)
+            return None if len(few) > held else known
+        known = self.get(key)
+        if known is None:
+            self.set(key, mark)
+        return known
 
     def _place(self, word: int) -> int:
         keys, mask = self._keys, self._mask
@@ -62,3 +73,8 @@ class Marks:
         for word, mark in entries:
             if word:
                 self._put(word, mark)
+
+
+def _unsigned(word: int) -> int:
+    """Return a hash as the table keeps it, where 0 is an empty place."""
+    return word & _WORD or 1

@@ -7,6 +7,7 @@ second look; the same trial told twice counts once, and told differently is an e
 from __future__ import annotations
 
 import codecs
+import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,13 +41,14 @@ _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # and UTF-32, whi
 
 # What was told of a trial last, in one number: file, outcome, attempt and a fingerprint.
 _OUTCOMES = tuple(Outcome)
-_PLACES = {outcome: place for place, outcome in enumerate(_OUTCOMES)}
-_MOST = 2**16 - 1  # files, or attempts, that are told apart
+_PLACES = {outcome: place << 44 for place, outcome in enumerate(_OUTCOMES)}
+_MOST = 2**16 - 1  # files that are told apart
 
 
-def _packed(row: Row, mark: int, file: int) -> int:
-    attempt, outcome = min(row.attempt, 255), _PLACES[row.outcome]
-    return (min(file, _MOST) << 48) | (outcome << 44) | (attempt << 36) | (mark & (2**36 - 1))
+def _packed(row: Row, file: int) -> int:
+    """Return all of it; ``file`` stands in its place already."""
+    attempt = row.attempt if row.attempt < 255 else 255
+    return file | _PLACES[row.outcome] | attempt << 36 | fingerprint(row) & (2**36 - 1)
 
 
 def _unpacked(packed: int) -> tuple[int, Outcome, int, int]:
@@ -74,6 +76,7 @@ class Reading:
         self.files: list[FileReport] = []
         self.runs: dict[str, ImportedRun] = {}
         self._imported, self._data = imported, data
+        self._file_mark = 0  # of the file that is being read
         self._told = Marks()  # of each trial
         self._first = Marks()  # of each case with cached answers, the trial that was answered first
 
@@ -87,6 +90,7 @@ class Reading:
 
     def _file(self, log: Log, *, named: bool, refusal: Refused | None) -> Iterator[Found]:
         report = FileReport(path=log.name, format=None, why=UNKNOWN)
+        self._file_mark = min(len(self.files), _MOST) << 48
         self.files.append(report)
         try:
             if refusal is not None:
@@ -124,8 +128,10 @@ class Reading:
             if run is None:
                 run = met[logged] = self._run(logged, log)
             if row is not None:
-                yield from self._trial(run, row, log, report)
+                found = self._trial(run, row, log, report)
                 seen.meet(row)
+                if found is not None:
+                    yield found
         report.suites = sorted({run.suite_id for run in met.values()})
         report.runs, report.cases = len({run.run_id for run in met.values()}), len(seen.cases)
         for logged in met:
@@ -147,22 +153,24 @@ class Reading:
         run.files[log.name] = log
         return run
 
-    def _trial(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> Iterator[Found]:
+    def _trial(self, run: ImportedRun, row: Row, log: Log, report: FileReport) -> Found | None:
+        """Return a row that counts; None for one that says again what was said, or yields to what was."""
         self._hold(run, row, log, report)
-        key, mark = (run.run_id, row.case_id, row.trial_index), fingerprint(row)
-        seen, before = self._told.get(key), None
+        key, before = (run.run_id, row.case_id, row.trial_index), None
+        now = _packed(row, self._file_mark)
+        seen = self._told.add(key, now)
         if seen is not None:
             file, before, attempt, told = _unpacked(seen)
-            if told == mark & (2**36 - 1) or not self._takes_over(run, row, seen, log):
+            if told == _unpacked(now)[-1] or not self._takes_over(run, row, seen, log):
                 report.duplicates += 1
-                return
+                return None
             self.files[min(file, len(self.files) - 1)].count(before, -1)
             report.replaced += 1
             row.attempt = max(row.attempt, attempt + 1)
-        self._told.set(key, _packed(row, mark, len(self.files) - 1))
+            self._told.set(key, _packed(row, self._file_mark))
         report.count(row.outcome, 1)
         run.trials_per_case = max(run.trials_per_case, row.trial_index)
-        yield Found(run, row, log, supersedes=before)
+        return Found(run, row, log, before)
 
     def _takes_over(self, run: ImportedRun, row: Row, seen: int, log: Log) -> bool:
         """Return whether a row takes the place of one that was told before. Raises LogError for a conflict."""
@@ -219,10 +227,14 @@ class _Seen:
     def __init__(self, options: Options) -> None:
         self._metric, self._cluster_key = options.metric, options.cluster_key
         self.cases, self._scores, self._grouped = Marks(), set[str](), False
+        self._last: str | None = None
 
     def meet(self, row: Row) -> None:
-        self.cases.set(row.case_id, 1)
-        self._grouped = self._grouped or row.archetype is not None
+        if row.case_id != self._last:  # the trials of a case mostly stand together
+            self._last = row.case_id
+            self.cases.set(row.case_id, 1)
+        if row.archetype is not None:
+            self._grouped = True
         if self._metric is not None:
             self._scores.update(row.scores)
 
@@ -272,7 +284,7 @@ def _run_id(suite_id: str, key: tuple[str, ...], arm: Arm | None, options: Optio
 
 
 def _digest(content: Any) -> bytes:
-    return bytes.fromhex(contract.digest(canonical(content)))
+    return hashlib.sha256(canonical(content)).digest()
 
 
 def _chosen(importers: Sequence[Importer], format: str | None) -> Sequence[Importer]:

@@ -135,21 +135,27 @@ def _found(about: Any, path: str) -> str | None:
 
 def _hold_score(row: Row, options: Options) -> None:
     """Bring the score between 0 and 1, or leave the row without one and say why."""
-    if not row.outcome.usable:
-        withdraw(row, row.outcome, row.reason or f"{row.outcome} in the log")
-    elif row.score is None and row.outcome is not Outcome.OK:
+    outcome, told = row.outcome, row.score
+    if not outcome.usable:
+        withdraw(row, outcome, row.reason or f"{outcome} in the log")
+    elif told is not None:
+        value, (low, high) = told if type(told) is float else number(told), options.score_range
+        if value is None or not low <= value <= high:
+            withdraw(row, Outcome.UNSCORED, _why_unscored(value, low, high))
+            return
+        row.score = (value - low) / (high - low)
+        if row.passed is None:
+            row.passed = row.score == 1.0
+    elif outcome is not Outcome.OK:
         row.score, row.passed = 0.0, False  # a subject that ran into its limit
-    elif row.score is None:
-        withdraw(row, Outcome.UNSCORED, row.reason or "no score in the log")
-    elif (value := number(row.score)) is None:
-        withdraw(row, Outcome.UNSCORED, "the score is not a finite number")
     else:
-        low, high = options.score_range
-        if low <= value <= high:
-            row.score = (value - low) / (high - low)
-            row.passed = row.score == 1.0 if row.passed is None else row.passed
-        else:
-            withdraw(row, Outcome.UNSCORED, f"the score lies outside {low:g} to {high:g}; see --score-range")
+        withdraw(row, Outcome.UNSCORED, row.reason or "no score in the log")
+
+
+def _why_unscored(value: float | None, low: float, high: float) -> str:
+    if value is None or not math.isfinite(value):
+        return "the score is not a finite number"
+    return f"the score lies outside {low:g} to {high:g}; see --score-range"
 
 
 def withdraw(row: Row, outcome: Outcome, reason: str) -> None:
@@ -175,10 +181,12 @@ def _count(value: int | None) -> int | None:
 
 # --- sameness -------------------------------------------------------------------------------------
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
+
 
 def canonical(content: Any) -> bytes:
     """Return one text for one meaning, also of what strict JSON cannot hold, such as NaN."""
-    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str).encode()
+    return _CANONICAL.encode(content).encode()
 
 
 def plain(content: Any) -> Any:

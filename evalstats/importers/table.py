@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter, methodcaller
 from typing import Any
 
 from evalstats.contract import ExpectationType, Outcome
@@ -88,26 +89,25 @@ def _is_flat(first: Mapping[str, Any]) -> bool:
 
 def read(log: Log, options: Options) -> Iterator[Item]:
     """Yield one row a line."""
-    runs: dict[tuple[str, ...], LoggedRun] = {}
+    runs: dict[Hashable, LoggedRun] = {}
     counted: Counter[tuple[LoggedRun, str]] = Counter()
     warnings: list[str] = []
     lines = lines_of(log, options, warnings)
     columns, numbered = next(lines)
     get = _getters(log, columns, options)
-    keys = [get[name] for name in _NAMING if name in get]
+    naming = _naming(log, get)
     trials = _Trials(log, get["trial"]) if "trial" in get else None
     fill = [(name, take, get[name]) for name, take in _OPTIONAL.items() if name in get]
     for line, values in numbered:
-        named = tuple([str(key(values)) for key in keys])
+        named = naming(values)
         run = runs.get(named)
         if run is None:
-            run = runs[named] = _run(log, values, get, named)
+            run = runs[named] = _run(log, values, get)
         row = _row(log, line, values, get, fill)
         if trials is not None:
             row.trial_index = trials.of(line, values)
         else:
-            counted[run, row.case_id] += 1
-            row.trial_index = counted[run, row.case_id]
+            row.trial_index = counted[run, row.case_id] = counted[run, row.case_id] + 1
         if options.cluster_key is not None:
             row.about = values if isinstance(values, dict) else dict(zip(columns, values, strict=True))
         yield run, row
@@ -160,12 +160,19 @@ def _getters(log: Log, columns: list[str], options: Options) -> dict[str, Get]:
 
 
 def _getter(place: str | int) -> Get:
-    if isinstance(place, int):
-        return lambda cells: cells[place]
-    return lambda found: found.get(place)
+    return itemgetter(place) if isinstance(place, int) else methodcaller("get", place)
 
 
-def _run(log: Log, values: Any, get: Mapping[str, Get], named: tuple[str, ...]) -> LoggedRun:
+def _naming(log: Log, get: Mapping[str, Get]) -> Callable[[Any], Hashable]:
+    """Return what takes from a line the texts that tell the runs of the table apart."""
+    keys = [get[name] for name in _NAMING if name in get]
+    if len(keys) == 1 and not has_names_in_rows(log):
+        return keys[0]  # a cell is text already
+    return lambda values: tuple([str(key(values)) for key in keys])
+
+
+def _run(log: Log, values: Any, get: Mapping[str, Get]) -> LoggedRun:
+    named = [str(get[name](values)) for name in _NAMING if name in get]
     told = {name: _known_text(get[name](values)) for name in _NAMING if name in get}
     arm = arm_of(told.get("arm") or "")
     identity = "" if told.get("run") else log.identity
@@ -184,10 +191,8 @@ def _run(log: Log, values: Any, get: Mapping[str, Get], named: tuple[str, ...]) 
 
 
 def _row(log: Log, line: int, values: Any, get: Mapping[str, Get], fill: list[tuple[str, Get, Get]]) -> Row:
-    case = get["case"](values)
-    row = Row(case_id="" if case is None else str(case), trial_index=0, locator=f"line {line}")
-    told = get["score"](values)
-    row.score = _score(told)
+    case, told = get["case"](values), get["score"](values)
+    row = Row("" if case is None else str(case), 0, f"line {line}", Outcome.OK, _score(told))
     if row.score is None and not _is_unknown(told):
         row.reason = "the score is not a number"
     for name, take, at in fill:

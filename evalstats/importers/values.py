@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 
 def number(value: Any) -> float | None:
     """Return a finite number, also one written as text; None for anything else. True and false are 1 and 0."""
     if isinstance(value, str):
-        try:
-            value = None if "_" in value else float(value)  # Python would read 1_0 as ten
-        except ValueError:
+        if "_" in value:  # Python would read 1_0 as ten
             return None
-    if isinstance(value, (bool, int, float)):
-        try:
-            found = float(value)
-        except OverflowError:
-            return None
-        return found if math.isfinite(found) else None
-    return None
+    elif not isinstance(value, (float, int)):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if isfinite(found) else None
 
 
 def whole(value: Any) -> int | None:
     """Return a count: a whole number of at least 0, also one written as text; None for anything else."""
+    if isinstance(value, str) and value.isdecimal() and len(value) < 16:
+        return int(value)
     found = None if isinstance(value, bool) else number(value)
-    return int(found) if found is not None and found >= 0 and found == int(found) and found < 2**53 else None
+    return int(found) if found is not None and 0 <= found < 2**53 and found.is_integer() else None
 
 
 def flag(value: Any) -> bool | None:

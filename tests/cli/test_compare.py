@@ -203,6 +203,26 @@ def test_runs_and_arms_of_the_store(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert compared(capsys, "s@candidate", runs[0])[1]["sides"][0]["runs"] == sorted(runs)
 
 
+def test_in_the_store_a_case_varies_within_a_run_or_between_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = arms(tmp_path / "t.csv", [[1, 1], [0, 0]] * 6, [[1, 1], [1, 1]] * 6)
+    assert run_command(["import", str(log), "--suite", "steady"]) == 0
+    log = arms(tmp_path / "t.csv", [[1, 0], [0, 0]] * 6, [[1, 0], [1, 1]] * 6)
+    assert run_command(["import", str(log), "--suite", "restless"]) == 0
+    capsys.readouterr()
+    run_command(["runs", "--json"])
+    runs: dict[str, list[str]] = {"steady": [], "restless": []}
+    for run in json.loads(capsys.readouterr().out):
+        runs[run["suite_id"]].append(run["run_id"])
+
+    def copies(*names: str) -> int:
+        return sum("no case ever gave" in note for note in compared(capsys, *names)[1]["notes"])
+
+    assert (copies(*runs["steady"]), copies(*runs["restless"])) == (2, 0)
+    assert copies("steady@candidate", runs["steady"][0]) == 1  # two runs pooled, which differ
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

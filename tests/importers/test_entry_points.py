@@ -81,6 +81,19 @@ def test_the_built_in_ones_are_whole():
     importers.formats.cache_clear()
     found = importers.formats()
     names = [each.NAME for each in found]
-    assert len(names) == len(set(names)) == len(importers.BUILT_IN)
+    assert names == list(importers.BUILT_IN)
     text = (PAGE.parent / "import-logs.md").read_text("utf-8")
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_of_our_own_only_the_one_that_is_asked_for_is_loaded():
+    found = {name: [each.NAME for each in importers.formats(name)] for name in importers.BUILT_IN}
+    assert found == {name: [name] for name in importers.BUILT_IN}
+
+
+def test_one_of_others_comes_before_our_own_of_the_same_name(install, tmp_path):
+    (code,) = blocks("python")
+    install(code.replace('NAME = "shopbot"', 'NAME = "table"'))
+    path = tmp_path / "night.log"
+    path.write_text(blocks("text")[0])
+    assert {each.trial.case_id for each in importers.read([path], format="table")} == {"buy-milk"}

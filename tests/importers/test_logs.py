@@ -250,9 +250,22 @@ def test_marks_are_a_map_also_when_there_are_many(monkeypatch):
     for _ in range(5000):
         key, mark = (rng.randrange(900), "x"), rng.randrange(2**64)
         assert small.get(key) == real.get(key)
-        small.set(key, mark)
-        real[key] = mark
+        if mark % 2:
+            assert small.add(key, mark) == real.get(key)
+            real.setdefault(key, mark)
+        else:
+            small.set(key, mark)
+            real[key] = mark
     assert len(small) == len(real) == 900 - sum((i, "x") not in real for i in range(900))
     assert all(small.get(key) == mark for key, mark in real.items()) and small.get("none") is None
     small.set(0, 3)  # whose hash is 0
     assert small.get(0) == 3
+
+
+def test_marks_keep_a_key_whose_hash_is_0_when_they_become_many(monkeypatch):
+    from evalstats.importers import marks
+
+    monkeypatch.setattr(marks, "_MANY", 50)
+    small, keys = Marks(), [0, *range(2, 100)]
+    assert [small.add(key, key + 3) for key in keys] == [None] * len(keys)
+    assert [small.add(key, 0) for key in keys] == [key + 3 for key in keys]

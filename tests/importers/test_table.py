@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalstats import importers
 from evalstats.contract import Arm, Outcome
 from evalstats.errors import LogError, UsageError
 
@@ -82,6 +83,15 @@ def test_runs_suites_and_arms(sample, read):
     assert found[0].run.group_id == found[1].run.group_id != found[2].run.group_id
 
 
+def test_runs_are_told_apart_by_text_alone_in_cells_and_in_objects(sample, read):
+    rows = [("a", 1), ("a", 2), ("b", 1)]
+    cells = "case,model,score\n" + "".join(f"{case},{model},1\n" for case, model in rows)
+    objects = "".join(json.dumps({"case": c, "model": m, "score": 1}) + "\n" for c, m in [*rows, ("b", "2")])
+    objects += json.dumps({"case": "c", "model": ["m"], "score": 1}) + "\n"
+    runs = [[f.run.logged.model for f in read(sample("table", text=text))[1]] for text in (cells, objects)]
+    assert runs == [["1", "2", "1"], ["1", "2", "1", "2", "['m']"]]
+
+
 def test_what_is_not_known_is_null(sample, read):
     text = "case,score,tokens_in,cost,duration_s,started_at,cached,outcome,reason\n"
     text += "a,1,,,,,,,\nb,true,3,0.5,1.5,2026-01-01T00:00:00-02:00,no,ok,None\nc,,,,,,,timeout,\nd,,,,,,,error,gone\n"
@@ -97,6 +107,15 @@ def test_what_is_not_known_is_null(sample, read):
     )
     assert (late.outcome, late.score) == (Outcome.TIMEOUT, 0.0)
     assert (lost.outcome, lost.score, lost.reason) == (Outcome.INFRASTRUCTURE, None, "gone")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("007", 7), ("٣", 3), (" 3 ", 3), ("3.0", 3), ("1e3", 1000), ("9" * 15, 10**15 - 1), (str(2**53), None),
+     ("²", None), ("1_0", None), ("-1", None), ("2.5", None), ("", None), (True, None), (10**400, None), (4.0, 4)],
+)  # fmt: skip
+def test_a_count_is_a_whole_number_however_it_is_written(written, meant):
+    assert importers.whole(written) == meant
 
 
 @pytest.mark.parametrize("score", ["NaN", "inf", "-inf", "1e999", "1_0", "x", "1.5", "-0.1", "0,5"])
