@@ -20,7 +20,7 @@ while [ "$run" -le "$RUNS" ]; do
 done
 
 say "A report with honest error bars"
-show evalstats report variance_bands -p suite=solver --data "$DATA"
+show evalstats report variance_bands lift nightly -p suite=solver --data "$DATA"
 show evalstats report verify variance_bands/solver --data "$DATA"
 
 say "Is the last run worse than its history?"
@@ -34,7 +34,11 @@ case "$code" in
     *) exit "$code" ;;
 esac
 
+say "The dashboard: static pages of all that was published"
+show evalstats site build --data "$DATA"
+
 say "Where to look"
+echo "the dashboard   $DATA/site/index.html"
 printf 'the report      %s\n' "$(evalstats report path variance_bands/solver --data "$DATA")"
 echo "all versions    .venv/bin/evalstats report list"
 echo "all runs        .venv/bin/evalstats runs"

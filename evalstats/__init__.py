@@ -2,7 +2,7 @@
 
 The flow, left to right; nobody looks ahead::
 
-    suite -> trials -> journal -> store -> estimates -> notebook -> report -> gate
+    suite -> trials -> journal -> store -> estimates -> notebook -> report -> gate, site
              (runner, importers)            ^
                                           stats
 
@@ -27,6 +27,7 @@ judging        a model as judge: ask, repeat, watch, migrate; labels of people
 governance     lint, coverage, baselines, audits, locks, holdouts, quarantine, ratchet
 report         notebook -> versioned bundle: build, charts, tables, page, verify
 gate           published report x policy -> verdict with reasons
+site           published reports and decisions -> static pages
 nightly        the order of a night: run, ingest, reports, gate
 cli            one file per verb group; reads arguments and environment
 =============  =====================================================================

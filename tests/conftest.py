@@ -2,6 +2,8 @@
 
 import copy
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,3 +94,75 @@ def write_suite() -> Callable[..., Path]:
         return path
 
     return write
+
+
+# --- pages in a browser ----------------------------------------------------------------------------
+
+VIOLATIONS = """window.violations = [];
+document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective));"""
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium of the system; without one the test is skipped."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Return a function that opens a page, after which nothing was asked for and nothing was said."""
+    contexts = []
+
+    def go(text, width=1440, scheme="light"):
+        file = tmp_path / "report.html"
+        file.write_text(text, "utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        tab, noise = context.new_page(), []
+        tab.on("request", lambda request: noise.append(request.url))
+        tab.on("console", lambda message: noise.append(message.text))
+        tab.on("pageerror", lambda error: noise.append(str(error)))
+        tab.on("dialog", lambda dialog: noise.append(dialog.message))
+        tab.add_init_script(VIOLATIONS)
+        tab.goto(file.as_uri())
+        told.append((tab, noise, file.as_uri()))
+        return tab
+
+    told = []
+    yield go
+    for tab, noise, address in told:  # whatever a test did on the page
+        assert noise == [address]
+        assert tab.evaluate("window.violations") == []
+    for context in contexts:
+        context.close()
+
+
+AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The source of axe-core, from the registry of npm, kept in a cache of the user; never part of the repository."""
+    folder = Path.home() / ".cache" / "evalstats-tests" / AXE
+    source = folder / "package" / "axe.min.js"
+    if not source.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("no npm to fetch axe-core with")
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            said = subprocess.run(
+                ["npm", "pack", AXE, "--json"], cwd=folder, capture_output=True, timeout=60, check=True
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            pytest.skip("axe-core cannot be fetched")
+        archive = folder / json.loads(said.stdout)[0]["filename"]
+        shutil.unpack_archive(archive, folder, filter="data")
+    return source.read_text("utf-8")

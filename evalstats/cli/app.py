@@ -85,6 +85,7 @@ VERBS: dict[str, str | Group] = {
     "monitor": "monitors:monitor",
     "nightly": "nights:nightly",
     "smoke": "monitors:smoke",
+    "site": Group("sites:app", "The dashboard: static pages of all that was published."),
     "ratchet": Group("ratchets:app", "May this suite block?", RatchetVerb),
     "lab": "lab:lab",
     "judge": Group("judges:app", "Verdicts on stored transcripts, and whether to trust them.", JudgeVerb),

@@ -24,6 +24,7 @@ from evalstats.cli.options import (
     store_path,
     suite_place,
 )
+from evalstats.cli.outputs import check_files, write_files
 from evalstats.cli.progress import Progress, Style
 from evalstats.cli.tables import complain, print_table, say
 from evalstats.errors import UsageError
@@ -72,7 +73,7 @@ def nightly(
     reports: Reports = None,
     as_json: Json = False,
 ) -> int:
-    """Make the night of a date: run, ingest, reports, gate.
+    """Make the night of a date: run, ingest, reports, gate, site.
 
     The same command goes on with a night that was stopped, and does nothing for one that is done. A date other
     than today is set by hand, and its runs say so; they need a data folder (--data) of their own.
@@ -82,9 +83,9 @@ def nightly(
 
     Example: evalstats nightly solver --summary night.md
     """
-    from evalstats.nightly import Asked, Places, run
+    from evalstats.nightly import Asked, Places, pages, run
 
-    _check_files(summary, junit)
+    check_files(summary, junit)
     data = data / DEMO_FOLDER if demo else data
     asked = Asked(
         suites=_suites(names or [], suites, demo=demo),
@@ -96,10 +97,14 @@ def nightly(
         baselines=baselines,
     )
     places = Places(
-        data=data, store=store_path(data, store), reports=reports_path(data, reports), history=history
+        data=data,
+        store=store_path(data, store),
+        reports=reports_path(data, reports),
+        suites=suites,
+        history=history,
     )
     outcome = run(asked, places, watch=_watching(progress), tell=_told)
-    _write(outcome, summary, junit)
+    write_files(summary, pages.summary(outcome.night), junit, pages.junit(outcome.night))
     _show(outcome, as_json)
     return int(outcome.night.exit_code)
 
@@ -118,13 +123,6 @@ def _suites(names: list[str], folder: Path, *, demo: bool) -> list[Suite]:
     return [each for each in found if not each.is_private]
 
 
-def _check_files(*files: Path | None) -> None:
-    """Refuse, before anything runs, a file that cannot be one."""
-    for file in files:
-        if file is not None and (file.is_dir() or (file.parent.exists() and not file.parent.is_dir())):
-            raise UsageError("is no place for a file", path=file)
-
-
 def _watching(style: Style) -> Watch:
     @contextlib.contextmanager
     def watching(plan: Plan) -> Iterator[Listener]:
@@ -141,24 +139,15 @@ def _told(suite: str, step: Step, seconds: float) -> None:
 # --- what is said -----------------------------------------------------------------------------------
 
 
-def _write(outcome: Outcome, summary: Path | None, junit: Path | None) -> None:
-    from evalstats import nightly
-
-    for file in (summary, junit):
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-    if summary is not None:
-        with summary.open("a", encoding="utf-8") as page:  # a job page collects what several steps say
-            page.write(nightly.summary(outcome.night))
-    if junit is not None:
-        junit.write_text(nightly.junit(outcome.night), encoding="utf-8")
-
-
 def _show(outcome: Outcome, as_json: bool) -> None:
     from evalstats.nightly import pages
 
     if not outcome.is_new:
         complain(f"the night of {outcome.night.date} was done before; nothing new")
+    if outcome.no_site:
+        complain(f"site: {outcome.no_site}")
+    for problem in outcome.site.problems if outcome.site is not None else ():
+        complain(f"site: {problem}")
     if as_json:
         print_json(outcome.night.as_record())
         return
@@ -166,10 +155,14 @@ def _show(outcome: Outcome, as_json: bool) -> None:
         say(line)
     print_table(pages.HEADER, pages.rows(outcome.night))
     _show_times(outcome)
+    if outcome.site is not None:
+        say(f"dashboard: {outcome.site.path}/index.html")
 
 
 def _show_times(outcome: Outcome) -> None:
     spent = [part.seconds for part in outcome.night.parts.values()]
-    told = [f"{step} {sum(times.get(step, 0.0) for times in spent):.1f}" for step in Step]
+    told = [
+        f"{step} {sum(times.get(step, 0.0) for times in spent):.1f}" for step in Step if step is not Step.SITE
+    ]
     total = sum(sum(times.values()) for times in spent)
     say(f"seconds: {', '.join(told)}; {total:.1f} in all")

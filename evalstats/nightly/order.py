@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from evalstats import gate
+from evalstats import gate, site
 from evalstats.contract import Tier
 from evalstats.errors import EvalstatsError, UsageError
 from evalstats.governance import ratchet, ratchet_records
@@ -60,10 +60,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A night, and whether this call did anything for it."""
+    """A night, whether this call did anything for it, and the dashboard it made, or why there is none."""
 
     night: Night
     is_new: bool
+    site: site.Built | None = None
+    no_site: str = ""
 
 
 def run(
@@ -114,9 +116,19 @@ def run(
         if Step.RUN in wanted:
             _check_plans(jobs, diary.night, tonight)
         diary.begin(jobs)
-        _take(jobs, wanted, diary, tonight, tell)
+        _take(jobs, [step for step in wanted if step is not Step.SITE], diary, tonight, tell)
         is_new = diary.end()
-        return Outcome(night=diary.night, is_new=is_new)
+        done = Outcome(night=diary.night, is_new=is_new)
+        return _with_site(done, places) if Step.SITE in wanted else done
+
+
+def _with_site(done: Outcome, places: Places) -> Outcome:
+    """Make the dashboard of all nights so far; one that cannot be made costs no verdict: why is told."""
+    try:
+        built = site.build(places.reports, places.site, gates=places.gates, suites=places.suites)
+        return replace(done, site=built)
+    except EvalstatsError as error:
+        return replace(done, no_site="; ".join(error.lines()))
 
 
 class _Diary:

@@ -30,6 +30,7 @@ class Step(StrEnum):
     INGEST = "ingest"
     REPORTS = "reports"
     GATE = "gate"
+    SITE = "site"  # once for all suites, when the night is done
 
 
 class NightError(EvalstatsError):
@@ -45,7 +46,13 @@ class Places:
     data: Path
     store: Path
     reports: Path
+    suites: Path = Path("evals")
     history: Path | None = None
+
+    @property
+    def site(self) -> Path:
+        """Return the folder of the dashboard."""
+        return (self.history or self.data) / "site"
 
     @property
     def nights(self) -> Path:

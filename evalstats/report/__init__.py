@@ -28,7 +28,7 @@ Outside::
 :func:`list_reports`      every version there is
 :func:`latest`            the newest good version of a report
 :func:`resolve`           the version that a reference names
-:func:`read_report`       the report.json of a version
+:func:`read_report`       the report.json of a version; :func:`read_verified` that of an intact one
 :func:`diff`              what changed between two versions: inputs, numbers with intervals, packages
 :func:`as_markdown`       a report as Markdown, for a job page; :func:`as_pdf` prints its page
 :func:`parse_parameters`  ``NAME=VALUE`` texts of a command line; :func:`requests_for` deals them out
@@ -83,6 +83,7 @@ _HOMES = {
     "ratchet_wording": "",
     "ratchets": "",
     "read_report": "bundle",
+    "read_verified": "integrity",
     "requests_for": "batch",
     "resolve": "bundle",
     "review_tables": "",

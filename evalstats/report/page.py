@@ -52,6 +52,20 @@ def render(document: Mapping[str, Any], drawings: Mapping[str, str], origin: Seq
     return _template("report.html.j2").render(report=document, drawings=drawings, origin=origin, **_COMMON)
 
 
+def render_site(page: Mapping[str, Any], root: str) -> str:
+    """Return a page of the dashboard.
+
+    Parameters
+    ----------
+    page : mapping
+        ``title, kicker, question, finding, marks, headline, suites, sections``; a figure carries its drawings
+        ``wide`` and ``narrow``, a link its ``href`` from the root of the dashboard and its ``text``.
+    root : str
+        The way from the page to the root.
+    """
+    return _template("site.html.j2").render(page=page, root=root, **_COMMON)
+
+
 def render_failure(facts: Mapping[str, str], traceback: str, origin: Sequence[Fact]) -> str:
     """Return the page of a notebook that did not end well: what stopped it, and where."""
     return _template("failed.html.j2").render(facts=facts, traceback=traceback, origin=origin, **_COMMON)

@@ -229,22 +229,6 @@ def draft():
     return make_draft()
 
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium of the system; without one the test is skipped."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield started
-        started.close()
-
-
 ORIGIN = [("Notebook", "variance_bands"), ("Runs", [f"run-{i}" for i in range(9)]), ("Parameters", ["a = 1"])]
 
 

@@ -1,9 +1,5 @@
 """The page in a real browser: no request, no message, no overflow, and hostile text that does nothing."""
 
-import json
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,42 +8,11 @@ pytestmark = pytest.mark.browser
 PAYLOAD = "<script>document.title='PWN'</script><img src=x onerror=\"document.title='PWN'\">{{7*7}}"
 
 
-VIOLATIONS = """window.violations = [];
-document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective));"""
 OUTSIDE = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => {
     const box = svg.getBoundingClientRect();
     const leaves = r => r.width && (r.left < box.left - 1 || r.right > box.right + 1);
     return [...svg.querySelectorAll('text')].filter(t => leaves(t.getBoundingClientRect())).map(t => t.textContent);
 })"""
-
-
-@pytest.fixture
-def visit(browser, tmp_path):
-    """Return a function that opens a page, after which nothing was asked for and nothing was said."""
-    contexts = []
-
-    def go(text, width=1440, scheme="light"):
-        file = tmp_path / "report.html"
-        file.write_text(text, "utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        tab, noise = context.new_page(), []
-        tab.on("request", lambda request: noise.append(request.url))
-        tab.on("console", lambda message: noise.append(message.text))
-        tab.on("pageerror", lambda error: noise.append(str(error)))
-        tab.on("dialog", lambda dialog: noise.append(dialog.message))
-        tab.add_init_script(VIOLATIONS)
-        tab.goto(file.as_uri())
-        told.append((tab, noise, file.as_uri()))
-        return tab
-
-    told = []
-    yield go
-    for tab, noise, address in told:  # whatever a test did on the page
-        assert noise == [address]
-        assert tab.evaluate("window.violations") == []
-    for context in contexts:
-        context.close()
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])
@@ -224,28 +189,6 @@ def test_a_difference_is_a_page_like_any_other(visit):
 
 
 # --- accessibility -------------------------------------------------------------------------------
-
-AXE = "axe-core@4.14.1"
-
-
-@pytest.fixture(scope="session")
-def axe():
-    """The source of axe-core, from the registry of npm, kept in a cache of the user; never part of the repository."""
-    folder = Path.home() / ".cache" / "evalstats-tests" / AXE
-    source = folder / "package" / "axe.min.js"
-    if not source.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("no npm to fetch axe-core with")
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            said = subprocess.run(
-                ["npm", "pack", AXE, "--json"], cwd=folder, capture_output=True, timeout=60, check=True
-            )
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            pytest.skip("axe-core cannot be fetched")
-        archive = folder / json.loads(said.stdout)[0]["filename"]
-        shutil.unpack_archive(archive, folder, filter="data")
-    return source.read_text("utf-8")
 
 
 @pytest.fixture(params=["report", "difference", "failure"])
