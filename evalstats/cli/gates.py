@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalstats.cli.options import DEFAULT_DATA, Data, Json, Reports, print_json, reports_path
+from evalstats.cli.outputs import check_files, write_files
 from evalstats.cli.tables import print_table, say
 from evalstats.contract import GateRule
 from evalstats.errors import UsageError
@@ -51,16 +52,20 @@ def decide(
     Example: evalstats gate variance_bands/solver --policy evals/solver/policy.json
     """
     from evalstats import gate
+    from evalstats.governance.main_line import through
 
+    check_files(summary, junit)
     if _is_scorecard(report):
+        _for_reports({"--reruns": reruns > 1, "--candidate": candidate is not None, "--legacy": legacy,
+                      "--smoke": smoke, "--as-of": as_of is not None})  # fmt: skip
         result = gate.judge_scorecard(Path(report), policy, minimum_delta)
     else:
-        rule = GateRule.LEGACY if legacy else None
-        asked = gate.Asked(reruns=reruns, candidate=candidate, smoke=smoke, rule=rule, as_of=_end_of(as_of))
+        rule, until = GateRule.LEGACY if legacy else None, None if as_of is None else through(as_of)
+        asked = gate.Asked(reruns=reruns, candidate=candidate, smoke=smoke, rule=rule, as_of=until)
         needed = _needed(policy, minimum_delta)
         result = gate.judge(reports_path(data, reports), report, needed, asked, ledger=data / "gates")
     gate.append(result, data / "gates")
-    _write(result, summary, junit)
+    write_files(summary, gate.summary(result), junit, gate.junit(result))
     _show(result, as_json)
     return result.exit_code
 
@@ -130,6 +135,11 @@ def _is_scorecard(reference: str) -> bool:
     return path.is_file() and path.name != "report.json"
 
 
+def _for_reports(given: dict[str, bool]) -> None:
+    for option in (name for name, is_given in given.items() if is_given):
+        raise UsageError("asks for a run of a report; a scorecard has but one comparison", field=option)
+
+
 def _needed(policy: Path | None, minimum_delta: float | None) -> Path:
     if minimum_delta is not None:
         raise UsageError(
@@ -140,11 +150,6 @@ def _needed(policy: Path | None, minimum_delta: float | None) -> Path:
     return policy
 
 
-def _end_of(as_of: str | None) -> str | None:
-    """Return the last moment of a date, or the time as given."""
-    return f"{as_of}T23:59:59Z" if as_of and len(as_of) == len("2026-01-31") else as_of
-
-
 def _noise(
     gate: Any, report: Any, policy: dict[str, Any], rule: GateRule | None, given: tuple[float | None, int]
 ) -> Any:
@@ -152,26 +157,13 @@ def _noise(
     if sigma is not None:
         if not 0 < sigma < 1:
             raise UsageError("the noise of a run lies between 0 and 1", field="--sigma")
-        return gate.Components(centre=0.0, run_sd=sigma, nights=runs)
+        return gate.Components(centre=None, run_sd=sigma, nights=runs)
     if report is None:
         raise UsageError("give a report, or the noise of a run with --sigma")
     return gate.components(report, policy, rule)
 
 
 # --- what is said -----------------------------------------------------------------------------------
-
-
-def _write(result: GateResult, summary: Path | None, junit: Path | None) -> None:
-    from evalstats import gate
-
-    for file in (summary, junit):
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-    if summary is not None:
-        with summary.open("a", encoding="utf-8") as page:  # a job page collects what several steps say
-            page.write(gate.summary(result))
-    if junit is not None:
-        junit.write_text(gate.junit(result), encoding="utf-8")
 
 
 def _show(result: GateResult, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from evalstats.cli.options import (
     print_json,
     store_path,
 )
+from evalstats.cli.outputs import check_files
 from evalstats.cli.ratchets import SEED, Name, PolicyPath, grounds_of
 from evalstats.cli.tables import print_table, say
 from evalstats.contract import Visibility
@@ -94,6 +95,7 @@ def smoke(
     """
     from evalstats.gate import ratcheting
 
+    check_files(out)
     stands_on = grounds_of(name, policy, suites, data, store)
     found = ratcheting.smoke_subset(stands_on, seed=seed, per_archetype=per_archetype)
     document = _kept(found, stands_on, out or data / "smoke" / f"{found.suite}-{seed}.json")

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
+from evalstats.errors import UsageError
 from evalstats.gate import case_rules
 from evalstats.gate.policies import LEGACY_MARGIN, Policy
-from evalstats.gate.series_rules import NO_MARGIN
+from evalstats.gate.series_rules import FEWEST_CASES, NO_MARGIN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +24,8 @@ class Components:
 
     Parameters
     ----------
-    centre : float
-        Mean of the unchanged suite.
+    centre : float or None
+        Mean of the unchanged suite; None where only its noise is declared.
     run_sd : float
         Standard deviation of a run, whatever it comes from.
     night_sd : float or None
@@ -43,7 +44,7 @@ class Components:
         Trials of each case in one run.
     """
 
-    centre: float
+    centre: float | None
     run_sd: float
     night_sd: float | None = None
     trial_sd: float | None = None
@@ -90,7 +91,9 @@ def non_inferiority(world: World, drops: Sequence[float], rng: np.random.Generat
 
     from evalstats.stats.looks import answers_to
 
-    noise, n = world.noise, max(world.noise.cases, 2)
+    noise, n = world.noise, world.noise.cases
+    if n < FEWEST_CASES:
+        raise _untold("how many cases there are")
     rule = replace(world.policy.three_verdict(), level=1 - world.policy.shared_alpha())
     past, new = _nights(world, rule.looks, rng)
     wide = np.sqrt(1 / np.arange(1, rule.looks + 1)[:, None] + 1 / noise.nights)
@@ -109,8 +112,9 @@ def absolute(world: World, drops: Sequence[float], rng: np.random.Generator) -> 
 
     from evalstats.stats.looks import answers_to
 
-    rule, noise = world.policy.three_verdict(NO_MARGIN), world.noise
-    threshold = world.policy.threshold if world.policy.threshold is not None else noise.centre
+    rule, noise, threshold = world.policy.three_verdict(NO_MARGIN), world.noise, world.policy.threshold
+    if noise.centre is None or threshold is None:
+        raise _untold("where the suite lies")
     past, new = _nights(world, rule.looks, rng)
     seen = np.arange(1, rule.looks + 1)[:, None]
     errors = past.std(axis=1, ddof=1) / np.sqrt(seen)
@@ -137,8 +141,10 @@ def critical(world: World, drops: Sequence[float], rng: np.random.Generator) -> 
 def minimum_delta(world: World, drops: Sequence[float], rng: np.random.Generator) -> list[Shares]:
     """Return the shares of the minimum, one run: drops are from the centre of the history."""
     _, new = _nights(world, 1, rng)
-    least = world.policy.minimum_delta if world.policy.minimum_delta is not None else world.noise.centre
-    return [_two_way(world.noise.centre + new[:, 0] - drop < least) for drop in drops]
+    centre, least = world.noise.centre, world.policy.minimum_delta
+    if centre is None or least is None:
+        raise _untold("where the suite lies")
+    return [_two_way(centre + new[:, 0] - drop < least) for drop in drops]
 
 
 def _nights(world: World, looks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -153,6 +159,14 @@ def _two_way(blocks: np.ndarray) -> Shares:
 
 
 def _exactly(world: World, required: case_rules.Counts, drops: Sequence[float]) -> list[Shares]:
+    if not world.noise.counts:
+        raise _untold("how often each case passed")
     calm, chance = case_rules.chances(world.noise.counts, required)
     blocks = [calm if drop == 0 else chance(drop) for drop in drops]
     return [(share, 1 - share, 0.0) for share in blocks]
+
+
+def _untold(what: str) -> UsageError:
+    return UsageError(
+        f"the rule asks {what}, and nothing given tells; give a report whose runs do", field="--rule"
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from evalstats.contract import GateRule, GateVerdict, Verdict
 from evalstats.gate.checks import Check, Look, cannot
+from evalstats.gate.series import spread
 
 NAME = GateRule.MINIMUM_DELTA
+ROUNDED = 1e-3  # a scorecard may round its aggregates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ def on_report(look: Look) -> Check:
     if policy.minimum_delta is None:
         return cannot(NAME, "the policy names no minimum")
     asked = Asked(minimum=policy.minimum_delta, margin=policy.margin, power=policy.power)
-    error = stdev(before) / len(look.candidate) ** 0.5 if len(before) > 1 else None
+    scatter = spread(before)
+    error = scatter and scatter / len(look.candidate) ** 0.5
     return _judged(fmean(look.new), error, asked, "the mean difference over the cases")
 
 
@@ -41,10 +44,20 @@ def on_scorecard(scorecard: dict[str, Any], asked: Asked) -> Check:
         reasons.append("an empty comparison: no case ran in both arms")
     if scorecard["aggregate_delta"] is None:
         reasons.append("an arm has no aggregate: nothing could be scored")
+    reasons += _contradiction(scorecard)
     if reasons:
         return cannot(NAME, *reasons)
     error = (scorecard.get("difference") or {}).get("std_error")
     return _judged(scorecard["aggregate_delta"], error, asked, "the aggregate of skill-on less skill-off")
+
+
+def _contradiction(scorecard: dict[str, Any]) -> list[str]:
+    """Return in words that the aggregate is not what the arms say, where both are told."""
+    on, off = scorecard.get("skill_on_aggregate"), scorecard.get("skill_off_aggregate")
+    delta = scorecard["aggregate_delta"]
+    if on is None or off is None or delta is None or abs(on - off - delta) <= ROUNDED:
+        return []
+    return [f"the scorecard contradicts itself: {on:g} less {off:g} is {on - off:+.4f}, it says {delta:+g}"]
 
 
 def _judged(delta: float, error: float | None, asked: Asked, what: str) -> Check:

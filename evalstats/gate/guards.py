@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 
 from evalstats.contract import GateRule, GateVerdict, Outcome
 from evalstats.gate import case_rules, series_rules
 from evalstats.gate.checks import Check, Look, cannot, listed
-from evalstats.gate.series import Point, points
+from evalstats.gate.series import Point, points, rows_of, spread
 
 
 def guards(look: Look, *, short: bool) -> Iterator[Check]:
@@ -30,8 +30,7 @@ def guards(look: Look, *, short: bool) -> Iterator[Check]:
 
 def over(look: Look, cases: Collection[str]) -> Look:
     """Return the same look at some of the cases only: candidate and history over just these."""
-    groups = [*look.past, *look.candidate]
-    rows = [row for point in groups for row in point.rows.values()]
+    rows = rows_of([*look.past, *look.candidate])
     found = {point.group_id: point for point in points(rows, look.policy, frozenset(cases))[0]}
 
     def of(runs: Collection[Point]) -> list[Point]:
@@ -82,9 +81,10 @@ def _drop_p(part: Look) -> float | None:
     from scipy.special import stdtr
 
     before = part.before
-    if len(part.new) < len(part.candidate) or len(before) < 2 or max(before) == min(before):
+    scatter = spread(before)
+    if len(part.new) < len(part.candidate) or scatter is None:
         return None
-    error = stdev(before) * sqrt(1 / part.nights + 1 / len(before))
+    error = scatter * sqrt(1 / part.nights + 1 / len(before))
     drop = fmean(before) - fmean(part.new) - part.step / len(part.candidate) / 2
     return float(stdtr(len(before) - 1, -drop / error))
 

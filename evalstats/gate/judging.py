@@ -53,7 +53,7 @@ def judge_scorecard(path: Path, policy: Path | None, minimum: float | None) -> G
     Raises
     ------
     UsageError
-        Neither names a minimum.
+        Neither names a minimum, or it is one that no aggregate can have.
     """
     raw = contract.read_bytes(path)
     document, text = contract.parse_bytes(raw, path)
@@ -63,6 +63,8 @@ def judge_scorecard(path: Path, policy: Path | None, minimum: float | None) -> G
     least = minimum if minimum is not None else known.minimum_delta if known else None
     if least is None:
         raise UsageError("a scorecard is judged by a minimum", path=path, field="--minimum-delta")
+    if not -1 <= least <= 1:
+        raise UsageError("lies between -1 and 1", field="--minimum-delta")
     asked = delta_rule.Asked(minimum=least)
     if known:
         asked = replace(asked, margin=known.margin, power=known.power)

@@ -30,18 +30,28 @@ def append(result: GateResult, folder: Path) -> Path:
 def blocked(folder: Path, suite: str) -> frozenset[str]:
     """Return the run groups whose last decision in the ledger of ``suite`` was a regression.
 
-    Raises JournalError naming the line that is none.
+    A gate that could not judge decided nothing. Raises JournalError naming the line that is no decision.
     """
     path = folder / f"{suite}.jsonl"
-    last: dict[str, str] = {}
+    last: dict[str, GateVerdict] = {}
     for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else (), 1):
         try:
-            record = json.loads(line)
-            last |= dict.fromkeys(map(str, record["candidate"]), str(record["verdict"]))
-        except (ValueError, TypeError, KeyError):
+            verdict, groups = _decision(line)
+        except (ValueError, TypeError, KeyError, RecursionError):
             problem = "is no decision of a gate; take the line out, or move the file away to begin anew"
             raise JournalError(problem, path=path, line=number) from None
+        if verdict is not GateVerdict.CANNOT_GATE:
+            last |= dict.fromkeys(groups, verdict)
     return frozenset(group for group, verdict in last.items() if verdict == GateVerdict.REGRESSION)
+
+
+def _decision(line: bytes) -> tuple[GateVerdict, list[str]]:
+    """Return verdict and candidate of a line; raises ValueError, TypeError or KeyError where it is none."""
+    record = json.loads(line)
+    groups = record["candidate"]
+    if not (isinstance(groups, list) and all(isinstance(group, str) for group in groups)):
+        raise TypeError("candidate is no list of names")
+    return GateVerdict(record["verdict"]), groups
 
 
 def _append_synced(path: Path, line: bytes) -> None:

@@ -12,6 +12,8 @@ from evalstats.gate.verdict import GateResult
 
 HEADER = ("check", "verdict", "drop", "false block", "power", "sees from", "runs needed")
 _UNKNOWN = "–"
+# Each of these may begin markup; the backslash among them, or it would free the character after it.
+_MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[~#|$"})
 _JUNIT = {
     GateVerdict.REGRESSION: "failure",
     GateVerdict.CANNOT_GATE: "error",
@@ -68,7 +70,7 @@ def summary(result: GateResult) -> str:
 def table(header: Sequence[str], cells: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
     every = [header, ["---"] * len(header), *cells]
-    return [f"| {' | '.join(plain(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in every]
+    return [f"| {' | '.join(map(plain, line))} |" for line in every]
 
 
 def _span(groups: Sequence[str]) -> str:
@@ -78,13 +80,7 @@ def _span(groups: Sequence[str]) -> str:
 def plain(text: str) -> str:
     """Return text that Markdown shows as it is, on one line, and that no browser takes for markup."""
     printable = "".join(c if c.isprintable() else " " for c in text)
-    return (
-        escape(printable, quote=False)
-        .replace("`", "'")
-        .replace("[", "\\[")
-        .replace("_", "\\_")
-        .replace("*", "\\*")
-    )
+    return escape(printable, quote=False).translate(_MARKUP)
 
 
 def junit(result: GateResult) -> str:

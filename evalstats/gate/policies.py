@@ -105,12 +105,12 @@ class Policy:
 
 def policy_of(document: Mapping[str, Any]) -> Policy:
     """Return the policy that a valid document (schema ``policy.v1``) states."""
-    known = {name: document[name] for name in Policy.__slots__ if name in document}
-    history = dict(document["history"])
+    known = _whole({name: document[name] for name in Policy.__slots__ if name in document}, "reruns")
+    history = _whole(document["history"], "minimum", "window")
     for name, kind in (("refs", tuple), ("exclude", frozenset)):
         if name in history:
             history[name] = kind(history[name])
-    per_case = dict(document.get("per_case", {}))
+    per_case = _whole(document.get("per_case", {}), "k", "n")
     if "cases" in per_case:
         per_case["cases"] = tuple(per_case["cases"])
     flags, lost = document.get("archetypes"), document.get("infrastructure", {})
@@ -132,6 +132,11 @@ def policy_of(document: Mapping[str, Any]) -> Policy:
             "archetypes_block": bool(flags and flags.get("blocks", False)),
         }
     )
+
+
+def _whole(table: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a table with some of its numbers as int: to JSON 3.0 is as whole as 3."""
+    return {name: int(value) if name in names else value for name, value in table.items()}
 
 
 def read_policy(path: Path) -> dict[str, Any]:
@@ -163,4 +168,4 @@ def _contradictions(document: Any) -> list[Problem]:
 def _exceeds(document: Any, table: str, less: str, more: str) -> bool:
     given = document.get(table) if isinstance(document, dict) else None
     low, high = (given.get(less), given.get(more)) if isinstance(given, dict) else (None, None)
-    return isinstance(low, int) and isinstance(high, int) and low > high
+    return isinstance(low, int | float) and isinstance(high, int | float) and low > high

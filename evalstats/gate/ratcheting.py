@@ -17,7 +17,7 @@ from evalstats.contract import IDENTITY, Arm, GateRule, GateStatistic, Outcome, 
 from evalstats.errors import UsageError
 from evalstats.gate.ledger import blocked
 from evalstats.gate.policies import Policy, policy_and_digest, policy_of
-from evalstats.gate.series import Point, history, points, unit_of, unit_values
+from evalstats.gate.series import Point, history, points, rows_of, unit_of, unit_values, up_to
 from evalstats.suite import Suite
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Grounds:
         for last in range(len(series), 0, -1):
             newest = [replace(series[last - 1], seed=None)]  # its own seed must not count against it
             if history(series[last - 1 : last], newest, policy, n_cases, out)[0]:
-                kept, left_out = history(series[:last], newest, policy, n_cases, out)
+                kept, left_out = history(up_to(series, last, policy), newest, policy, n_cases, out)
                 later = [f"{len(series) - last} newer run(s) are no yardstick"] * (last < len(series))
                 return kept, notes + left_out + later
         if not series:
@@ -274,11 +274,12 @@ def smoke_subset(found: Grounds, *, seed: int, per_archetype: int) -> Subset:
     from evalstats.governance import smoke
 
     policy = found.policy
-    nights = {point.group_id: point.night for point in found.accepted(policy, found.blocked)[0]}
+    kept = found.accepted(policy, found.blocked)[0]
+    nights = {point.group_id: point.night for point in kept}
 
     def same_cases(cases: Collection[str]) -> Values:
-        told = points(list(found.told.rows), policy, frozenset(cases))[0]
-        same = [replace(point, night=nights[point.group_id]) for point in told if point.group_id in nights]
+        told = points(rows_of(kept), policy, frozenset(cases))[0]
+        same = [replace(point, night=nights[point.group_id]) for point in told]
         step = max((point.step for point in same), default=0.0)
         return smoke.Values(unit_values(same, policy), step, _trial_sd(found, same, cases))
 
@@ -291,7 +292,7 @@ def _trial_sd(found: Grounds, same: list[Point], cases: Collection[str]) -> floa
     """Return how far one run of these cases scatters by the luck of its trials, in the unit of the statistic."""
     from evalstats.estimates.next_run import within_cases
 
-    ids = [row["run_id"] for point in same for row in point.rows.values()]
+    ids = [row["run_id"] for row in rows_of(same)]
     if found.told.case_runs is None or not ids:
         return 0.0
     rows = found.told.case_runs

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 from evalstats.contract import Arm, GateStatistic, Outcome
@@ -65,7 +65,19 @@ def points(
     followed = [used for rows in groups.values() if (used := {a: rows[a] for a in sorted(arms) if a in rows})]
     headroom = _headroom(followed, policy, cases)
     found = [_point(rows, policy, headroom, cases) for rows in followed]
-    return _with_nights(found), [f"{group} stands twice in the report and counts once" for group in twice]
+    return _with_nights(found, policy), [
+        f"{group} stands twice in the report and counts once" for group in twice
+    ]
+
+
+def rows_of(runs: Iterable[Point]) -> list[dict[str, Any]]:
+    """Return the rows of the report behind some runs."""
+    return [row for point in runs for row in point.rows.values()]
+
+
+def up_to(series: Sequence[Point], last: int, policy: Policy) -> list[Point]:
+    """Return the first runs of a series as they are without those after them, whose off arm counts no more."""
+    return points(rows_of(series[:last]), policy)[0]
 
 
 def followed_arms(policy: Policy) -> set[str]:
@@ -92,13 +104,24 @@ def moment(timestamp: str) -> datetime:
         raise UsageError(f"{timestamp} is no time; write 2026-01-31T02:00:00Z") from None
 
 
-def _with_nights(ordered: list[Point]) -> list[Point]:
-    """Say of each run which night it belongs to: one begins 12 hours after the last began, or later."""
-    night, found = "", []
+def line_of(point: Point, policy: Policy) -> tuple[bool, str | None]:
+    """Return whether a run is of the main line, and else of which branch."""
+    main = _on_main_line(point.git_ref, policy.history.refs)
+    return main, None if main else point.git_ref
+
+
+def _with_nights(ordered: list[Point], policy: Policy) -> list[Point]:
+    """Say of each run which night it belongs to: one begins 12 hours after the last began, or later.
+
+    Each branch has nights of its own, and mocks have too: a run in the afternoon must not part the next night.
+    """
+    begun: dict[Any, str] = {}
+    found = []
     for point in ordered:
-        if not night or moment(point.started_at) - moment(night) >= SAME_NIGHT:
-            night = point.started_at
-        found.append(replace(point, night=night))
+        line = point.is_mock, line_of(point, policy)
+        if line not in begun or moment(point.started_at) - moment(begun[line]) >= SAME_NIGHT:
+            begun[line] = point.started_at
+        found.append(replace(point, night=begun[line]))
     return found
 
 
@@ -183,7 +206,8 @@ def history(
     kept: list[Point] = []
     refused: dict[str, list[str]] = {}
     cut: list[str] = []
-    first, unsettled = candidate[0], _unsettled(earlier, blocked)
+    full = [point for point in earlier if _counts(point, policy, cases)]
+    first, unsettled = candidate[0], _unsettled(full, blocked)
     seeds = {point.seed for point in candidate} - {None}
     for point in reversed(earlier):
         if _full(kept, point, policy):
@@ -211,6 +235,13 @@ def unit_values(past: Iterable[Point], policy: Policy) -> list[float]:
     return [fmean(values) for values in by_unit.values()]
 
 
+def spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation; None where fewer than 2 are known, or all agree: no noise was measured."""
+    from evalstats.stats.results import agree
+
+    return None if len(values) < 2 or agree(values) else stdev(values)
+
+
 def unit_of(point: Point, policy: Policy) -> str:
     """Return what a run shares its independence with: its night, or only itself."""
     return point.night if policy.history.unit == "night" else point.group_id
@@ -227,8 +258,13 @@ def _left_out(runs: list[str], reason: str) -> str:
     return f"{which} left out of the history: {reason}"
 
 
+def _counts(point: Point, policy: Policy, cases: int) -> bool:
+    """Return whether a run speaks of the main line at all, blocked or not."""
+    return _not_main_line(point, policy, ()) is None and _no_yardstick(point, policy, cases, set()) is None
+
+
 def _unsettled(earlier: Sequence[Point], blocked: Collection[str]) -> set[str]:
-    """Return the blocked runs that were not accepted since.
+    """Return the blocked runs that were not accepted since; ``earlier`` are the full runs of the main line.
 
     A lone blocked run comes back once a later one passes, or the gate's own false alarms would make its history
     look steadier than it is; two in a row stay out.

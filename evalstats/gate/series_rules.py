@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from evalstats.contract import Arm, GateRule, GateVerdict
 from evalstats.errors import UsageError
 from evalstats.gate.checks import Check, Look, cannot
 from evalstats.gate.policies import LEGACY_MARGIN
-from evalstats.gate.series import Point, moment, statistic
+from evalstats.gate.series import Point, moment, spread, statistic
 
 if TYPE_CHECKING:
     from evalstats.stats.decisions import Decision, Noise, Rule
 
 WIDEST_DETECTABLE = 2.0  # margins: a gate that sees no drop below this cannot gate
 FOUR_WEEKS = timedelta(days=28)
+FEWEST_CASES = 3  # of non-inferiority: the scatter of two says next to nothing
 NO_MARGIN = 1e-12  # a threshold is met or not: the noise alone decides
 STUCK = "the history does not vary at all: a repeated answer is not a measured noise"
 VERDICTS = {
@@ -35,7 +36,7 @@ def three_verdict(look: Look, *, name: str = GateRule.THREE_VERDICT, margin: flo
 
     rule = look.policy.three_verdict(margin)
     before, new = look.before, look.new
-    if max(before) == min(before):
+    if spread(before) is None:
         return cannot(name, STUCK)
     found = decisions.three_verdict(before, new, rule, independent=look.nights, step=look.step)
     best = decisions.three_verdict(before, new * rule.looks, rule, independent=rule.looks, step=look.step)
@@ -56,12 +57,14 @@ def non_inferiority(look: Look) -> Check:
     name, policy = GateRule.NON_INFERIORITY, look.policy
     pairs = [(_case_value(look.past, c, look), _case_value(look.candidate, c, look)) for c in look.cases]
     drops = [old - new for old, new in pairs if old is not None and new is not None]
-    if len(drops) < max(len(look.cases), 3):
+    if len(drops) < max(len(look.cases), FEWEST_CASES):
         told = f"{len(drops)} of {len(look.cases)} cases have a score on both sides"
-        return cannot(name, f"{told}; all are needed, and 3 at least (is the report an old one?)")
+        return cannot(
+            name, f"{told}; all are needed, and {FEWEST_CASES} at least (is the report an old one?)"
+        )
     noise, which = _wider_noise(drops, look)
-    if noise.std_error == 0:
-        return cannot(name, "no case and no run differs: a repeated answer is not a measured noise")
+    if noise is None:
+        return cannot(name, which)
     rule = replace(policy.three_verdict(), level=1 - policy.shared_alpha())
     found = decide(fmean(drops), noise, rule)
     where = f"{moved(found.drop)} its history over {len(drops)} paired cases ({which})"
@@ -78,20 +81,21 @@ def _case_value(runs: Sequence[Point], case: str, look: Look) -> float | None:
     return fmean(known) if known and len(known) == len(values) else None
 
 
-def _wider_noise(drops: list[float], look: Look) -> tuple[Noise, str]:
+def _wider_noise(drops: list[float], look: Look) -> tuple[Noise | None, str]:
     """Return the noise between cases or that between runs, whichever is wider: nights move all cases at once."""
     from evalstats.stats.decisions import Noise
 
-    step = look.step / len(look.candidate)
-    of_cases = Noise(std_error=stdev(drops) / sqrt(len(drops)), df=len(drops) - 1, step=step)
     before = look.before
-    if len(before) < 2:
-        return of_cases, "noise between cases; that of nights is unknown"
-    error = stdev(before) * sqrt(1 / look.nights + 1 / len(before))
-    of_runs = Noise(std_error=error, df=len(before) - 1, step=step)
-    if of_runs.std_error > of_cases.std_error:
-        return of_runs, f"noise between {units(look)}, wider than between cases"
-    return of_cases, "noise between cases"
+    of_cases = (spread(drops) or 0.0) / sqrt(len(drops))
+    of_runs = (spread(before) or 0.0) * sqrt(1 / look.nights + 1 / max(len(before), 1))
+    if max(of_cases, of_runs) == 0:
+        return None, "no case and no run differs: a repeated answer is not a measured noise"
+    step = look.step / len(look.candidate)
+    if of_runs > of_cases:
+        told = f"noise between {units(look)}, wider than between cases"
+        return Noise(std_error=of_runs, df=len(before) - 1, step=step), told
+    unknown = "; that of nights is unknown" * (len(before) < 2)
+    return Noise(std_error=of_cases, df=len(drops) - 1, step=step), f"noise between cases{unknown}"
 
 
 def absolute(look: Look) -> Check:
@@ -125,9 +129,10 @@ def _own_noise(look: Look) -> tuple[Noise | None, str]:
     runs, before = look.nights, look.before
     step = look.step / len(look.candidate)
     if len(before) >= look.policy.history.minimum:
-        if max(before) == min(before):
+        scatter = spread(before)
+        if scatter is None:
             return None, STUCK
-        noise = Noise(std_error=stdev(before) / sqrt(runs), df=len(before) - 1, step=step)
+        noise = Noise(std_error=scatter / sqrt(runs), df=len(before) - 1, step=step)
         return noise, f"noise of {len(before)} {units(look)}"
     rows = [row for point in look.candidate for row in point.rows.values()]
     within = [row.get("within_variance") for row in rows]
@@ -152,18 +157,19 @@ def legacy(look: Look) -> Check:
     if len(before) < 2:
         return cannot(name, f"{len(before)} runs of the last four weeks have a lift of medians; 2 are needed")
     found = legacy_gate(before, lift, margin=LEGACY_MARGIN, window=len(before))
-    errors = legacy_errors(stdev(before), len(before), margin=LEGACY_MARGIN, power=look.policy.power)
     where = f"{moved(found.drop)} the median of the last four weeks ({len(before)} runs)"
-    flips = f"this rule blocks {errors.false_block:.0%} of the unchanged nights of this suite"
+    flips, known = f"how often it is wrong is unknown: {STUCK}", {}
+    if scatter := spread(before):
+        errors = legacy_errors(scatter, len(before), margin=LEGACY_MARGIN, power=look.policy.power)
+        flips = f"this rule blocks {errors.false_block:.0%} of the unchanged nights of this suite"
+        known = {"false_block": errors.false_block, "power": errors.power, "mde": errors.detectable}
     return Check(
         name=name,
         verdict=GateVerdict.REGRESSION if found.blocks else GateVerdict.PASS,
         reasons=(f"the lift of medians lies {where}; blocked above {LEGACY_MARGIN:g}", flips),
         drop=found.drop,
-        false_block=errors.false_block,
-        power=errors.power,
-        mde=errors.detectable,
         runs_needed=0,
+        **known,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from evalstats.contract import GateRule, GateStatistic
@@ -15,6 +15,7 @@ from evalstats.gate.checks import Look
 from evalstats.gate.curves import Components, World
 from evalstats.gate.policies import policy_of
 from evalstats.gate.rules import RULES
+from evalstats.gate.series import spread
 from evalstats.gate.series_rules import legacy_values
 from evalstats.gate.verdict import Asked, look_of, with_rule
 
@@ -64,15 +65,16 @@ def components(report: dict[str, Any], policy: dict[str, Any], rule: GateRule | 
         raise UsageError("the report has no run that the policy follows; build it again, or give --sigma")
     kind = rule or GateRule(policy["rule"])
     values = legacy_values(look) if kind is GateRule.LEGACY else look.before
-    if len(values) < 2 or max(values) == min(values):
+    scatter = spread(values)
+    if scatter is None:
         what = "does not vary" if len(values) > 1 else f"holds {len(values)} accepted run(s), 2 are needed"
         raise UsageError(f"the history {what}: its noise is unknown; give --sigma")
-    spread, trial = stdev(values), None if kind is GateRule.LEGACY else _trial_sd(look)
+    trial = None if kind is GateRule.LEGACY else _trial_sd(look)
     return Components(
         centre=fmean(values),
-        run_sd=spread,
+        run_sd=scatter,
         trial_sd=trial,
-        night_sd=None if trial is None else sqrt(max(spread**2 - trial**2, 0.0)),
+        night_sd=None if trial is None else sqrt(max(scatter**2 - trial**2, 0.0)),
         nights=len(values),
         cases=len(look.cases),
         step=0.0 if kind is GateRule.LEGACY else look.step,
@@ -129,7 +131,8 @@ def simulate(
 
     known = with_rule(policy_of(policy), Asked(rule=rule))
     if not 0 < reps * (noise.nights + known.reruns) <= MAX_DRAWS:
-        raise UsageError(f"at most {MAX_DRAWS // (noise.nights + known.reruns)} suites fit", field="--reps")
+        fit = MAX_DRAWS // (noise.nights + known.reruns)
+        raise UsageError(f"at most {fit} suites fit, each of {noise.nights} runs", field="--reps")
     at = [known.margin * times for times in IN_MARGINS] if drops is None else list(drops)
     shares = RULES[known.rule].curve(
         World(noise=noise, policy=known, reps=reps), at, np.random.default_rng(seed)

@@ -13,7 +13,17 @@ from evalstats.gate.checks import WORST_FIRST, Check, Look, cannot, listed, wors
 from evalstats.gate.guards import guards
 from evalstats.gate.policies import LEGACY_MARGIN, Policy, policy_of
 from evalstats.gate.rules import RULES
-from evalstats.gate.series import NO_VALUE, Point, history, moment, points, unit_values
+from evalstats.gate.series import (
+    NO_VALUE,
+    Point,
+    history,
+    line_of,
+    moment,
+    points,
+    rows_of,
+    unit_values,
+    up_to,
+)
 from evalstats.trials import timestamp
 
 EXIT_CODES = {
@@ -120,7 +130,7 @@ def decide(report: dict[str, Any], policy: dict[str, Any], asked: Asked | None =
         nothing = f"nothing to compare: no run has the {rules.statistic} of the policy"
         return _told(rules, [cannot(rules.rule, nothing)])
     try:
-        series, later = _until(series, asked)
+        series, later = _until(series, asked, rules)
     except _ClockError as error:
         return _told(rules, [cannot(rules.rule, str(error))])
     return _decided(report, rules, asked, series, notes + later)
@@ -130,7 +140,9 @@ def look_of(report: dict[str, Any], policy: dict[str, Any], asked: Asked) -> Loo
     """Return the look at a report that `decide` takes, whatever there is to refuse; None without any run."""
     rules = with_rule(policy_of(policy), asked)
     series, _ = points(report["series"], rules)
-    series, _ = _until(series, replace(asked, as_of=asked.as_of or timestamp()))
+    series, _ = _until(
+        series, replace(asked, as_of=timestamp() if asked.as_of is None else asked.as_of), rules
+    )
     return _look(report, rules, asked, series)[0] if series else None
 
 
@@ -154,17 +166,19 @@ class _ClockError(Exception):
     """A run is dated later than now, and nobody said which run is meant."""
 
 
-def _until(series: list[Point], asked: Asked) -> tuple[list[Point], list[str]]:
+def _until(series: list[Point], asked: Asked, policy: Policy) -> tuple[list[Point], list[str]]:
     """Return the runs up to the candidate, and a sentence on those after it."""
-    now = moment(asked.as_of) if asked.as_of else datetime.now(UTC)
+    now = datetime.now(UTC) if asked.as_of is None else moment(asked.as_of)
     there = [point for point in series if moment(point.started_at) <= now]
-    if len(there) < len(series) and not (asked.as_of or asked.candidate):
+    if len(there) < len(series) and asked.as_of is None and asked.candidate is None:
         ahead = [f"{point.group_id} ({point.started_at})" for point in series[len(there) :]]
         cure = "set the clock right, or name the run that is meant with --candidate"
         raise _ClockError(f"dated in the future: {listed(ahead)}; {cure}")
     last = len(there) if asked.candidate is None else _place(there, asked.candidate) + 1
     after = [point.group_id for point in series[last:]]
-    return there[:last], [f"not looked at, as dated after the candidate: {listed(after)}"] if after else []
+    return up_to(there, last, policy), [
+        f"not looked at, as dated after the candidate: {listed(after)}"
+    ] if after else []
 
 
 def _place(series: Sequence[Point], name: str) -> int:
@@ -182,8 +196,10 @@ def _decided(
         nothing = "nothing to compare: no run is dated before the time of asking"
         return _told(policy, [cannot(policy.rule, nothing, *notes)])
     look, cuts = _look(report, policy, asked, series)
-    smoke = list(_smoke_refusals(look)) if asked.smoke else []
-    return _told(policy, _checks(look, smoke), look, notes + cuts)
+    checks = _checks(look, list(_smoke_refusals(look)) if asked.smoke else [])
+    if asked.smoke:
+        checks[0] = _not_alone(checks[0], len(look.cases), policy)
+    return _told(policy, checks, look, notes + cuts)
 
 
 def _look(
@@ -193,7 +209,7 @@ def _look(
     ids = list(report["data"]["case_ids"])
     if asked.smoke:
         ids = sorted(set.intersection(*(_cases_of(point) for point in series[-asked.reruns :])))
-        by_group = {p.group_id: p for p in points(report["series"], policy, frozenset(ids))[0]}
+        by_group = {p.group_id: p for p in points(rows_of(series), policy, frozenset(ids))[0]}
         series = [replace(by_group[point.group_id], night=point.night) for point in series]
     candidate, earlier = series[-asked.reruns :], series[: -asked.reruns]
     past, cuts = history(earlier, candidate, policy, len(ids), asked.blocked)
@@ -215,6 +231,15 @@ def _smoke_refusals(look: Look) -> Iterator[str]:
         yield "the policy names no archetypes for a smoke run"
     if missing:
         yield f"the smoke run has no case of {listed(missing)}"
+
+
+def _not_alone(check: Check, cases: int, policy: Policy) -> Check:
+    """Return the check of some of the cases; they clear nothing when they cannot see the margin."""
+    if check.verdict is not GateVerdict.PASS or check.mde is None or check.mde <= policy.margin:
+        return check
+    seen = f"these {cases} cases see only drops from {check.mde:.3f}, beyond the margin of {policy.margin:g}"
+    larger = f"{seen}, and clear nothing alone; `evalstats smoke` names a larger subset"
+    return replace(check, verdict=GateVerdict.CANNOT_GATE, reasons=(larger, *check.reasons))
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -242,6 +267,8 @@ def _refusals(look: Look) -> list[str]:
         found.append("the candidate's runs share a seed: a replica is not another look")
     if any(point.identity != candidate[0].identity for point in candidate):
         found.append("the candidate's runs differ in identity: they are not looks at one thing")
+    if len({line_of(point, look.policy) for point in candidate}) > 1:
+        found.append("the candidate's runs are of several branches: they are not looks at one thing")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -195,19 +196,27 @@ def _watched_runs(
 def _bounds(asked: Watch) -> tuple[pd.Timestamp, pd.Timestamp]:
     import pandas as pd
 
-    named = {"--since": asked.since or "1700-01-01", "--as-of": asked.until or "2250-01-01"}
+    named = {"--since": (asked.since, "1700-01-01"), "--as-of": (asked.until, "2250-01-01")}
     found = []
-    for option, time in named.items():
+    for option, (text, unless) in named.items():
         try:
-            found.append(pd.Timestamp(time))
+            time = pd.Timestamp(unless if text is None else through(text) if option == "--as-of" else text)
+            if pd.isna(time):
+                raise ValueError("NaT")
         except ValueError:
             raise UsageError(
                 "is no date or time; write 2026-01-31 or 2026-01-31T02:00:00Z", field=option
             ) from None
-    first, last = (t.tz_localize("UTC") if t.tzinfo is None else t.tz_convert("UTC") for t in found)
-    return first, last + pd.Timedelta(days=1, microseconds=-1) if len(named["--as-of"]) == len(
-        "2026-01-31"
-    ) else last
+        found.append(time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC"))
+    return found[0], found[1]
+
+
+def through(text: str) -> str:
+    """Return the last moment of a date (UTC), however it is written; any other text as it is."""
+    try:
+        return f"{date.fromisoformat(text)}T23:59:59.999999Z"
+    except ValueError:
+        return text
 
 
 def matches(ref: str | None, wanted: Sequence[str | None]) -> bool:

@@ -173,6 +173,9 @@ def test_a_scorecard_is_judged_by_its_aggregate(evalstats: Any, tmp_path: Path) 
     (tmp_path / "card.json").write_text(json.dumps(card))
     for minimum, code in ((0.4, 0), (0.6, 1)):
         assert evalstats("gate", "card.json", "--minimum-delta", minimum).returncode == code
+    for option in (["--reruns", 2], ["--candidate", "on"], ["--legacy"], ["--smoke"], ["--as-of", "never"]):
+        done = evalstats("gate", "card.json", "--minimum-delta", 0.4, *option)
+        assert done.returncode == 2 and f"{option[0]}: asks for a run of a report" in done.stderr
     (tmp_path / "card.json").write_text(json.dumps({**card, "per_case": []}))
     done = evalstats("gate", "card.json", "--minimum-delta", 0.4)
     assert done.returncode == 3 and "an empty comparison" in done.stdout
@@ -201,3 +204,34 @@ def test_a_curve_is_simulated_from_the_noise_of_the_suite_or_a_given_one(
     assert evalstats(*asked, "--json", "--seed", 7).stdout == done.stdout
     table = evalstats("gate", "simulate", "--policy", "policy.json", "--sigma", 0.03)
     assert table.returncode == 0 and "cannot be told apart" in table.stdout
+
+
+@pytest.mark.parametrize("day", ["2026-01-09", "20260109", "2026-W02-5", "2026-01-09T23:59:59.5Z"])
+def test_a_date_means_to_its_end_however_it_is_written(evalstats: Any, tmp_path: Path, day: str) -> None:
+    publish(tmp_path, [*STEADY, 0.60])
+    done = evalstats(*GATE, "--as-of", day, "--json")
+    assert (done.returncode, json.loads(done.stdout)["candidate"]) == (0, ["run-09"])
+
+
+def test_bad_options_are_refused_before_anything_is_recorded(evalstats: Any, tmp_path: Path) -> None:
+    publish(tmp_path, [*STEADY, 0.60])
+    (tmp_path / "file").touch()
+    for options, said in (
+        (("--summary", "."), "is no place for a file"),
+        (("--junit", "data"), "is no place for a file"),
+        (("--summary", "file/page.md"), "is no place for a file"),
+        (("--as-of", ""), "is no time"),
+    ):
+        done = evalstats(*GATE, *options)
+        assert done.returncode == 2 and said in done.stderr, (options, done)
+    assert not (tmp_path / "data/gates").exists()
+
+
+def test_a_declared_noise_is_no_suite(evalstats: Any, tmp_path: Path) -> None:
+    """With --sigma nobody says how often the cases pass, nor where the suite lies."""
+    more = {"per_case": {"k": 2, "n": 3}, "critical_cases": ["c0"], "threshold": 0.8, "minimum_delta": 0.1}
+    (tmp_path / "policy.json").write_text(json.dumps({**POLICY, **more}))
+    for rule in ("per-case", "critical", "absolute", "minimum-delta", "non-inferiority"):
+        done = evalstats("gate", "simulate", "--policy", "policy.json", "--sigma", 0.03, "--rule", rule)
+        assert (done.returncode, done.stdout) == (2, ""), rule
+        assert "give a report whose runs do" in done.stderr, rule

@@ -138,7 +138,7 @@ def test_the_history_outlives_the_machine(evalstats: Any, tmp_path: Path) -> Non
         (["fine", "--demo"], "--demo: runs the bundled suites"),
         (["fine", "--as-of", "tonight"], "--as-of: is no date; write 2026-01-31"),
         (["fine", "--policy", "none.json"], "none.json: "),
-        (["fine", "--skip", "site"], "site"),
+        (["fine", "--skip", "lunch"], "lunch"),
         (["fine", "--trials", "0"], "--trials"),
         (["fine", "--summary", "evals"], "is no place for a file"),
         (["fine", "--junit", "evalstats.toml/x.xml"], "is no place for a file"),

@@ -144,6 +144,12 @@ def test_monitor_tells_a_change_of_model_from_a_drop(root, evalstats, bring):
     bring([14 + w for w in WOBBLE])
     calm = evalstats("monitor", "desk")
     assert calm.returncode == 0 and calm.stdout.startswith("desk: IN CONTROL")
+    days = [evalstats("monitor", "desk", "--as-of", day, "--json") for day in ("2026-01-12", "20260112")]
+    assert days[0].stdout == days[1].stdout and len(json.loads(days[0].stdout)["nights"]) == 11
+    for option in ("--as-of", "--since"):
+        for text in ("NaT", ""):
+            done = evalstats("monitor", "desk", option, text)
+            assert done.returncode == 2 and f"{option}: is no date or time" in done.stderr
     bring([9 + w for w in WOBBLE], first=13, model="m-2")
     changed = evalstats("monitor", "desk")
     assert changed.returncode == 0 and "model m-1 -> m-2" in changed.stdout
@@ -165,6 +171,8 @@ def test_smoke_refuses_what_it_cannot_see_and_keeps_the_draw(root, evalstats, br
     assert blind.returncode == 3 and json.loads(blind.stdout) == kept
     contract.validate(kept, "smoke-subset.v1")
     assert (kept["seed"], len(kept["case_ids"]), kept["sees_margin"]) == (7, 2, False)
+    nowhere = evalstats("smoke", "desk", "--out", ".")
+    assert nowhere.returncode == 2 and ".: is no place for a file" in nowhere.stderr
     (root / "evals/desk/policy.json").write_text(json.dumps({**POLICY, "margin": 0.5}))
     fine = evalstats("smoke", "desk", "--seed", 7)
     assert fine.returncode == 0 and "may gate alone" in fine.stdout

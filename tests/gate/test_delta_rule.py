@@ -92,3 +92,17 @@ def test_a_report_can_be_held_to_a_minimum_too(make_report, make_policy, make_ru
     assert gate.decide(make_report(runs), make_policy(**asked, minimum_delta=0.19)).exit_code == 0
     assert gate.decide(make_report(runs), make_policy(**asked, minimum_delta=0.21)).exit_code == 1
     assert gate.decide(make_report(runs[:1]), make_policy(**asked, minimum_delta=0.21)).exit_code == 0
+
+
+def test_a_scorecard_that_contradicts_itself_decides_nothing(judge):
+    result = judge({**CARD, "skill_on_aggregate": 0.1}, minimum=0.1)
+    assert result.exit_code == 3
+    assert result.reasons == ["the scorecard contradicts itself: 0.1 less 0.5 is -0.4000, it says +0.5"]
+    assert judge({**CARD, "aggregate_delta": 0.5004}, minimum=0.1).exit_code == 0  # rounded
+    assert judge({**CARD, "skill_on_aggregate": None}, minimum=0.1).exit_code == 0  # not told
+
+
+@pytest.mark.parametrize("minimum", [float("nan"), float("inf"), float("-inf"), 1.5])
+def test_a_minimum_that_no_aggregate_can_have_is_bad_input(judge, minimum):
+    with pytest.raises(UsageError, match="lies between -1 and 1"):
+        judge(CARD, minimum=minimum)

@@ -120,7 +120,7 @@ def smoke(make_report, make_policy, tell):
             for n in range(1, 13)
         ]
         last = tell(13, {ON: {case: (k, 10) for case, k in ran.items()}})
-        rules = make_policy(margin=0.15, smoke={"archetypes": list(archetypes)}, **policy)
+        rules = make_policy(**{"margin": 0.15, "smoke": {"archetypes": list(archetypes)}, **policy})
         return gate.decide(make_report([*past, last], facts=FACTS), rules, gate.Asked(smoke=asked))
 
     return decided
@@ -128,7 +128,7 @@ def smoke(make_report, make_policy, tell):
 
 def test_a_smoke_run_is_held_against_the_same_cases(smoke):
     """The suite has a mean of .55; a smoke run of one hard case and one easy one is held to theirs alone."""
-    result = smoke({"a0": 9, "b1": 3})
+    result = smoke({"a0": 9, "b1": 3}, margin=0.25)
     assert result.exit_code == 0 and result.drop == pytest.approx(0.55 - 0.6, abs=1e-9)
     easy = smoke({"a0": 9}, archetypes=["A1"])
     assert easy.drop == pytest.approx(0.85 - 0.9, abs=1e-9)
@@ -143,3 +143,27 @@ def test_a_smoke_run_must_hold_the_archetypes_of_the_policy(smoke, make_report, 
 def test_without_being_asked_a_part_of_the_suite_is_refused(smoke):
     result = smoke({"a0": 9, "b1": 3}, asked=False)
     assert (result.exit_code, result.reasons[0]) == (3, "run-13: it has a score for 2 of 10 cases")
+
+
+def test_a_smoke_run_that_cannot_see_the_margin_clears_nothing_alone(smoke):
+    """It sees drops from .206; what it blocks it may block, as its threshold says."""
+    result = smoke({"a0": 9, "b1": 3})
+    assert result.exit_code == 3 and result.mde > result.margin
+    assert "these 2 cases see only drops from 0.206, beyond the margin of 0.15" in result.reasons[0]
+    assert "`evalstats smoke` names a larger subset" in result.reasons[0]
+    assert smoke({"a0": 2, "b1": 0}).exit_code == 1
+
+
+def test_an_archetype_that_differs_by_rounding_alone_is_not_flagged(make_report, make_policy, tell):
+    """0.7 - 0.1 and 0.8 - 0.2 are one number: a p of next to nothing would be one over no measured noise."""
+    runs = []
+    for n in range(1, 12):
+        on, off = (14, 2) if n % 2 else (16, 4)
+        on = on if n < 11 else on - 4
+        arms = {ON: {"a": (on, 20), "b": (12 + n % 3, 20)}, "skill-off": {"a": (off, 20), "b": (0, 20)}}
+        runs.append(tell(n, arms))
+    facts = {case: {"archetype": case.upper(), "dimensions": []} for case in "ab"}
+    policy = make_policy(statistic="difference", margin=0.3, archetypes={"blocks": True})
+    result = gate.decide(make_report(runs, facts=facts), policy)
+    assert result.exit_code == 0
+    assert result.checks[1].reasons == ("none of 1 archetypes dropped (Holm, 0.05)",)

@@ -64,7 +64,12 @@ def test_the_last_word_on_a_run_says_whether_it_was_blocked(tmp_path):
     assert blocked(tmp_path, "window") == frozenset()
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"candidate": 3, "verdict": "pass"}', "null", "\xff"])
+@pytest.mark.parametrize(
+    "line",
+    ["{", "[]", "{}", '{"candidate": 3, "verdict": "pass"}', "null", "\xff", "[" * 100_000,
+     '{"candidate": "run-1", "verdict": "regression"}', '{"candidate": ["run-1"], "verdict": "fine"}'],
+    ids=range(9),
+)  # fmt: skip
 def test_a_line_that_is_no_decision_is_named(tmp_path, line):
     append(RESULT, tmp_path)
     with (tmp_path / "door.jsonl").open("a") as file:
@@ -72,3 +77,9 @@ def test_a_line_that_is_no_decision_is_named(tmp_path, line):
     with pytest.raises(JournalError, match="is no decision of a gate") as caught:
         blocked(tmp_path, "door")
     assert caught.value.line == 2
+
+
+def test_what_could_not_be_judged_takes_no_verdict_back(tmp_path):
+    for verdict in (GateVerdict.REGRESSION, GateVerdict.CANNOT_GATE):
+        append(replace(RESULT, verdict=verdict, candidate=["r1"]), tmp_path)
+    assert blocked(tmp_path, "door") == {"r1"}

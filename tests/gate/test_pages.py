@@ -83,3 +83,22 @@ def test_each_check_is_a_row_under_the_header(result):
     (row,) = pages.rows(result(GateVerdict.INCONCLUSIVE))
     assert len(row) == len(pages.HEADER)
     assert row == ("check 0", "inconclusive", "+0.100", "1.2%", "80%", "0.070", "–")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\\[x](http://e)", "\\\\\\[x](http://e)"),  # a backslash of theirs must not free the bracket
+        ("a\\|b", "a\\\\\\|b"),
+        ("# big", "\\# big"),
+        ("~~gone~~ `code` $x$", "\\~\\~gone\\~\\~ \\`code\\` \\$x\\$"),
+    ],
+)
+def test_no_text_frees_the_markup_after_it(text, shown):
+    assert pages.plain(text) == shown
+
+
+def test_a_cell_of_a_table_stays_one_cell():
+    (*_, row) = pages.table(("a", "b"), [("x\\|y", "z")])
+    bars = re.sub(r"\\.", "", row)  # without what is escaped
+    assert bars.count("|") == 3

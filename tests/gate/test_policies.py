@@ -92,3 +92,35 @@ def test_what_is_no_policy_is_told_in_words(tmp_path, document):
     (tmp_path / "p.json").write_text(json.dumps(document))
     with pytest.raises(SuiteError):
         gate.read_policy(tmp_path / "p.json")
+
+
+def test_a_whole_number_may_be_written_with_a_point(tmp_path, make_policy):
+    """To a JSON schema 3.0 is an integer."""
+    tables = {"history": {"minimum": 8.0, "window": 28.0}, "per_case": {"k": 2.0, "n": 3.0}}
+    document = make_policy(reruns=2.0, **tables)
+    assert contract.problems(document, "policy.v1") == []
+    policy = gate.policy_of(document)
+    numbers = (
+        policy.reruns,
+        policy.history.minimum,
+        policy.history.window,
+        policy.per_case.k,
+        policy.per_case.n,
+    )
+    assert numbers == (2, 8, 28, 2, 3) and all(type(number) is int for number in numbers)
+    (tmp_path / "p.json").write_text(json.dumps(make_policy(history={"minimum": 9.0, "window": 8})))
+    with pytest.raises(SuiteError, match="window below the minimum"):
+        gate.read_policy(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-17])
+def test_an_error_rate_that_no_arithmetic_can_hold_is_refused(make_policy, alpha):
+    (problem,) = contract.problems(make_policy(alpha=alpha), "policy.v1")
+    assert problem.pointer == "/alpha"
+
+
+def test_the_smallest_error_rate_can_be_judged(make_policy, make_report, make_run):
+    runs = [make_run(n, {"skill-on": 0.8 + n % 3 / 100}) for n in range(1, 12)]
+    policy = make_policy(alpha=1e-9, reruns=10, dimensions={f"d{n}": 0.1 for n in range(20)})
+    assert contract.problems(policy, "policy.v1") == []
+    assert 0 <= gate.decide(make_report(runs), policy).checks[0].false_block < 1e-9

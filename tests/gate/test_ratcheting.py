@@ -154,3 +154,22 @@ def test_the_policy_lies_beside_the_suite(door, tmp_path, make_policy):
     path.write_text(json.dumps(make_policy(suite="window")))
     with pytest.raises(UsageError, match="is for suite window, not door"):
         grounds(door, None, store, ledger)
+
+
+def test_a_branch_with_another_model_does_not_change_the_lift_of_the_main_line(door, make_policy, make_run):
+    """A lift is over the off arm of its own model, also where a later run of a branch had another."""
+    now = suite.hashes(door)["scoring"]
+
+    def of(number, on, off, **unusual):
+        identity = {"suite_scoring": now, **unusual.pop("identity", {})}
+        return make_run(number, {ON: on, OFF: off}, n_cases=2, identity=identity, **unusual)
+
+    def values(*rows):
+        policy = policy_of(make_policy(statistic="lift"))
+        found = Grounds(suite=door, policy=policy, policy_sha256="c" * 64, told=Told(rows=rows))
+        return [point.value for point in found.accepted(policy)[0]]
+
+    main = [row for n, score in enumerate(STEADY, 1) for row in of(n, score, 0.5)]
+    aside = of(13, 0.9, 0.1, identity={"model": "m-2"}, git_ref="pr-1")
+    assert values(*main, *aside) == values(*main)
+    assert values(*main)[0] == pytest.approx(1 - 0.2 / 0.5)

@@ -173,3 +173,32 @@ def test_a_report_without_cases_has_no_lift_of_medians(decide, make_run):
     runs = [make_run(n, {ON: s, OFF: 0.5}) for n, s in enumerate(STEADY, 1)]
     result = decide(runs, rule="legacy")
     assert result.exit_code == 3 and result.reasons[0].startswith("no lift of medians")
+
+
+# --- noise that was not measured -----------------------------------------------------------------------
+
+# 0.6 each time, but for rounding: 0.7 - 0.1 is not 0.8 - 0.2
+ROUNDED = [(0.7, 0.1), (0.8, 0.2), (0.9, 0.3)] * 4
+
+
+@pytest.mark.parametrize(
+    "policy", [{}, {"rule": "absolute", "threshold": 0.5}], ids=["three-verdict", "absolute"]
+)
+def test_a_history_that_differs_by_rounding_alone_is_refused(decide, make_run, policy):
+    assert len({on - off for on, off in ROUNDED}) == 2
+    runs = [make_run(n, {ON: on, OFF: off}) for n, (on, off) in enumerate([*ROUNDED, (0.75, 0.2)], 1)]
+    result = decide(runs, statistic="difference", **policy)
+    assert (result.exit_code, result.mde) == (3, None)
+    assert result.reasons == ["the history does not vary at all: a repeated answer is not a measured noise"]
+
+
+def test_a_minimum_has_no_errors_where_the_history_differs_by_rounding_alone(decide, make_run):
+    runs = [make_run(n, {ON: on, OFF: off}) for n, (on, off) in enumerate([*ROUNDED, (0.75, 0.2)], 1)]
+    result = decide(runs, statistic="difference", rule="minimum-delta", minimum_delta=0.5)
+    assert result.exit_code == 0 and (result.false_block, result.mde) == (None, None)
+
+
+def test_the_prescribed_rule_does_not_call_an_unmeasured_noise_zero(decide, tell):
+    result = decide(nights_of(tell, [5] * 10), rule="legacy")
+    assert (result.verdict, result.false_block, result.power, result.mde) == ("pass", None, None, None)
+    assert "how often it is wrong is unknown" in result.reasons[1]

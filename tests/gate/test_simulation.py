@@ -101,8 +101,31 @@ def test_a_noise_that_is_unknown_is_refused(make_report, make_policy, make_run):
                       ([make_run(n, {ON: 0.8}) for n in range(1, 9)], "does not vary")):  # fmt: skip
         with pytest.raises(UsageError, match=why):
             gate.components(make_report(runs), make_policy())
+    rounded = [make_run(n, {ON: 0.6 + n / 10, OFF: n / 10}) for n in range(1, 4)]  # 0.6 but for rounding
+    with pytest.raises(UsageError, match="does not vary"):
+        gate.components(
+            make_report([*rounded, make_run(4, {ON: 0.6, OFF: 0.1})]), make_policy(statistic="difference")
+        )
 
 
 def test_more_suites_than_fit_are_refused(make_policy):
     with pytest.raises(UsageError, match="suites fit"):
         gate.simulate(noise(0.03), make_policy(), seed=1, reps=10**9)
+
+
+@pytest.mark.parametrize(
+    ("policy", "lacking"),
+    [
+        ({"rule": "per-case", "per_case": {"k": 2, "n": 3}}, "how often each case passed"),
+        ({"rule": "critical", "critical_cases": ["a"]}, "how often each case passed"),
+        ({"rule": "non-inferiority"}, "how many cases there are"),
+        ({"rule": "absolute", "threshold": 0.6}, "where the suite lies"),
+        ({"rule": "minimum-delta", "statistic": "difference", "minimum_delta": 0.1}, "where the suite lies"),
+    ],
+)
+def test_a_declared_noise_says_nothing_of_cases_or_of_where_the_suite_lies(make_policy, policy, lacking):
+    """Unknown is not 0: nothing would then be blocked, or everything."""
+    bare = gate.Components(centre=None, run_sd=0.03, nights=28)
+    with pytest.raises(UsageError, match=lacking):
+        gate.simulate(bare, make_policy(**policy), seed=1, reps=200)
+    assert gate.simulate(bare, make_policy(), seed=1, reps=200).as_record()["components"]["centre"] is None

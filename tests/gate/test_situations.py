@@ -207,3 +207,65 @@ def test_the_window_counts_nights(make_report, make_policy, make_run, nights):
     policy = make_policy(history={"minimum": 2, "window": 3})
     result = gate.decide(make_report([*nights, *twice, make_run(15, {ON: 0.8})]), policy)
     assert sorted(result.history) == ["run-08", "run-09", "run-10", "run-28", "run-29", "run-30"]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [{"git_ref": "pr-5"}, {"is_mock": True}, {"infrastructure": 20}, {"n_cases": 4}],
+    ids=["branch", "mock", "infrastructure", "smoke"],
+)
+def test_only_a_full_run_of_the_main_line_settles_a_block(
+    make_report, make_policy, make_run, nights, between
+):
+    """A run of a pull request the day after a regression does not make the regression a yardstick."""
+    runs = [
+        *nights,
+        make_run(11, {ON: 0.6}),
+        make_run(12, {ON: 0.8}, **between),
+        make_run(13, {ON: 0.6}),
+        make_run(14, {ON: 0.8}, **between),
+        make_run(15, {ON: 0.6}),
+    ]
+    asked = gate.Asked(blocked=frozenset({"run-11", "run-13"}))
+    result = gate.decide(make_report(runs), make_policy(), asked)
+    assert result.history == [f"run-{n:02}" for n in range(1, 11)] and result.exit_code == 1
+
+
+def test_a_run_of_a_branch_in_the_afternoon_does_not_part_the_night_after(
+    make_report, make_policy, make_run, nights
+):
+    """Reruns at two and at three are one look, though a pull request ran at half past two in the afternoon."""
+    looks = [make_run(n, {ON: 0.74}, started_at=f"2026-01-11T0{n - 10}:00:00Z") for n in (12, 13)]
+    one = gate.decide(make_report([*nights, *looks]), make_policy(), gate.Asked(reruns=2))
+    for aside in ({"git_ref": "pr-9"}, {"is_mock": True}):
+        other = make_run(11, {ON: 0.9}, started_at="2026-01-10T14:30:00Z", **aside)
+        two = gate.decide(make_report([*nights, other, *looks]), make_policy(), gate.Asked(reruns=2))
+        assert (two.false_block, two.mde) == (one.false_block, one.mde)
+
+
+def test_looks_of_two_branches_are_not_looks_at_one_thing(said, nights, make_run):
+    mixed = [*nights, make_run(11, {ON: 0.8}, git_ref="pr-1"), make_run(12, {ON: 0.8}, git_ref="main")]
+    code, reasons = said(mixed, gate.Asked(reruns=2))
+    assert code == 3 and "the candidate's runs are of several branches" in reasons[0]
+    same = [*nights, *(make_run(n, {ON: 0.8}, git_ref="pr-1") for n in (11, 12))]
+    assert said(same, gate.Asked(reruns=2))[0] == 0
+
+
+@pytest.mark.parametrize("asked", [{"candidate": "run-11"}, {"as_of": "2026-01-11T23:00:00Z"}])
+def test_a_decision_can_be_repeated_when_the_model_has_changed_since(
+    make_report, make_policy, make_run, asked
+):
+    """The lift of a run is over the off arm up to it, not over that of a later model."""
+    runs = [make_run(n, {ON: s, OFF: 0.5}) for n, s in enumerate([*STEADY, 0.74], 1)]
+    policy = make_policy(statistic="lift", margin=0.12)
+    then = gate.decide(make_report(runs), policy)
+    since = make_run(12, {ON: 0.9, OFF: 0.1}, identity={"model": "m-2"})
+    again = gate.decide(make_report([*runs, since]), policy, gate.Asked(**asked))
+    assert then.exit_code == 1
+    assert (again.verdict, again.drop, again.mde) == (then.verdict, then.drop, then.mde)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday"])
+def test_a_time_that_is_none_is_refused(said, nights, text):
+    with pytest.raises(UsageError, match="is no time"):
+        said(nights, gate.Asked(as_of=text))
