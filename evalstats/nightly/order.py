@@ -213,10 +213,15 @@ def _job(suite: Suite, asked: Asked) -> Job:
 
 
 def _blocks(suite: Suite, baselines: Path | None) -> bool:
-    """Return whether a suite may fail the night: a live one when it was ratcheted, another until it is taken back."""
+    """Return whether a suite may fail the night: a live one when it was ratcheted, another until it is taken back.
+
+    Raises UsageError where that cannot be told: a record that was altered is no licence to pass.
+    """
     ratcheted = ratchet_records.read(suite, baselines)
+    if ratcheted.problems:
+        raise UsageError(f"the ratchet record is not whole: {ratcheted.problems[0]}", path=ratcheted.path)
     if suite.tier is Tier.LIVE:
-        return ratcheted.standing == ratchet.BLOCKING and not ratcheted.problems
+        return ratcheted.standing == ratchet.BLOCKING
     return not ratcheted.was_revoked
 
 

@@ -68,6 +68,8 @@ _HOMES = {
     "diff": "differences",
     "explorer": "",
     "facts": "inputs",
+    "judge_wording": "",
+    "judges": "",
     "latest": "bundle",
     "lift_wording": "",
     "lifts": "",

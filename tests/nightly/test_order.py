@@ -231,6 +231,15 @@ def test_a_live_suite_counts_from_its_ratchet_on_until_that_is_taken_back(make_s
     assert make_night(live).night.exit_code == 0
 
 
+def test_a_ratchet_record_that_was_altered_is_no_licence_to_pass(make_suite, make_night):
+    live = make_suite("one", "echo no", tier="live")
+    ratchet_records.promote(live, ready(), "c" * 64, Signature(by="ada", rationale="steady"))
+    record = ratchet_records.log_path(live)
+    record.write_text(record.read_text().replace("steady", "stable"))
+    with pytest.raises(UsageError, match="the ratchet record is not whole"):
+        make_night(live)
+
+
 def test_another_suite_whose_ratchet_was_taken_back_is_advice(make_suite, make_night):
     one, signed = make_suite("one", "echo no"), Signature(by="ada", rationale="steady")
     assert make_night(one).night.exit_code == 1

@@ -1,0 +1,145 @@
+"""The judge notebook says what a judge can resolve; what was not measured is said, and never zero."""
+
+import json
+from statistics import NormalDist
+
+import pytest
+
+from evalstats import contract, report, store
+from evalstats.journal import encode
+from evalstats.trials import Judgement
+
+TRIALS, CASES = 3, 8
+JUDGE = "judge-model"
+
+
+def flips_on(case, index, repeat):
+    """Three judgements a text: they disagree on the second trial of every case."""
+    return (repeat + case) % 2 == 0 if index == 2 else (case + index) % 3 != 0
+
+
+@pytest.fixture
+def judged(tmp_path, make_store):
+    """Return a function: verdict of case, trial and repeat -> a store whose trials were judged."""
+
+    def make(says=flips_on, *, repeats=3, people=None, model=JUDGE, nights=1):
+        place = make_store(tmp_path, nights=nights)
+        for folder in sorted((tmp_path / "data/runs").iterdir()):
+            manifest = contract.read_json(folder / "manifest.json")[0]
+            lines = [
+                encode(verdict(manifest, case, index, repeat, says, model).as_record())
+                for case in range(CASES)
+                for index in range(1, TRIALS + 1)
+                for repeat in range(1, repeats + 1)
+            ]
+            write(folder / "judgements/host-1-1.jsonl", lines)
+            if people is not None:
+                write(folder / "labels/host-1-1.jsonl", [encode(x) for x in labels(manifest, people)])
+        store.ingest(place, tmp_path / "data/runs")
+        return place
+
+    return make
+
+
+def write(path, lines):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"".join(lines))
+
+
+def verdict(manifest, case, index, repeat, says, model):
+    return Judgement(
+        run_id=manifest["run_id"], case_id=f"c{case}", arm=manifest["arm"], trial_index=index, expectation=0,
+        judge=model, judge_sha256="a" * 64, rubric_sha256="b" * 64, repeat=repeat,
+        passed=bool(says(case, index, repeat)),
+        started_at="2026-11-01T03:00:00.000Z",
+    )  # fmt: skip
+
+
+def labels(manifest, people):
+    from evalstats.trials import Label
+
+    for case in range(CASES):
+        for index in range(1, TRIALS + 1):
+            yield Label(
+                run_id=manifest["run_id"], case_id=f"c{case}", arm=manifest["arm"], trial_index=index, expectation=0,
+                labeller="ada", passed=bool(people(case, index)), labelled_at="2026-11-02T03:00:00.000Z",
+            ).as_record()  # fmt: skip
+
+
+def shown(document, name):
+    return next(t for s in document["sections"] for t in s["tables"] if t["name"] == name)
+
+
+def test_the_numbers_can_be_worked_out_by_hand(judged, run_cells):
+    names = run_cells("judge_noise", suite="demo", store=str(judged()))
+    (one,) = names.every
+    # Of three texts a case one flips: of its three pairs of judgements two disagree.
+    assert one.known("flips") == pytest.approx(1 / 3 * 2 / 3)
+    # Within such a text the sum of squares is 2/3 on 2 degrees of freedom; the others add none.
+    assert one.known("noise") == pytest.approx((1 / 3 * 1 / 3) ** 0.5)
+    floor = 1.959964 * (2 * one.known("noise") ** 2 / (CASES * TRIALS)) ** 0.5
+    assert one.known("difference floor") == pytest.approx(floor, rel=1e-4)
+    red = 1 - NormalDist(0, floor / 1.959964).cdf(0.05)
+    assert report.judges.goes_red(one, 0.05) == pytest.approx(red, rel=1e-4)
+    said = names.draft.document()
+    assert f"{100 * red:.0f}% of the time" in said["finding"]
+    assert [row[2] for row in shown(said, "resolves")["cells"]] == ["cannot"] * 4 + ["can"] * (floor < 0.2)
+    assert "Whether it is right is not known" in said["finding"]
+    assert "labels export" in next(s for s in said["sections"] if s["id"] == "people")["text"][0]
+
+
+def test_without_judgements_it_says_how_to_get_them(tmp_path, make_store, run_cells):
+    names = run_cells("judge_noise", suite="demo", store=str(make_store(tmp_path)))
+    said = names.draft.document()
+    assert (
+        said["finding"].startswith("No trial of demo has been judged by a model")
+        and "evalstats judge" in said["finding"]
+    )
+    assert said["headline"] == [
+        {"label": "Judgements", "value": "n/a", "detail": "no trial was judged by a model"}
+    ]
+    assert [len(s["figures"]) + len(s["tables"]) for s in said["sections"]] == [0, 0, 0]
+
+
+def test_judged_once_is_not_measured(judged, run_cells):
+    names = run_cells("judge_noise", suite="demo", store=str(judged(repeats=1)))
+    said = names.draft.document()
+    assert "not known (not measured: no transcript was judged twice)" in said["finding"]
+    assert {card["value"] for card in said["headline"][:2]} == {"n/a"}
+    assert [row[2:] for row in shown(said, "resolves")["cells"]] == [["n/a", "n/a", "n/a"]] * 5
+
+
+def test_repeats_that_are_all_alike_are_doubted(judged, run_cells):
+    names = run_cells("judge_noise", suite="demo", store=str(judged(lambda case, index, repeat: case % 2)))
+    assert "cached or deterministic" in json.dumps(names.draft.document())
+
+
+def test_labels_say_whether_it_is_right(judged, run_cells):
+    names = run_cells(
+        "judge_noise",
+        suite="demo",
+        store=str(judged(lambda c, i, r: c != 0, people=lambda c, i: c not in (0, 1))),
+    )
+    said = names.draft.document()
+    # 6 of 8 cases pass by people, the judge passes them all; of the 2 that fail it fails one.
+    rows = {row[1]: row[3] for row in shown(said, "accuracy")["cells"] if row[2] == "all"}
+    assert rows["Says yes where people do"].startswith("1.00 [") and rows[
+        "Says no where people do"
+    ].startswith("0.50 [")
+    assert "says yes to 100% of what people pass and no to 50% of what they fail" in said["finding"]
+    assert {f["name"] for s in said["sections"] for f in s["figures"]} >= {"accuracy"}
+
+
+def test_a_judge_of_the_subjects_family_is_warned_of(judged, run_cells, tmp_path):
+    place = judged(model="claude-judge")
+    store.ingest(place, tmp_path / "data/runs")
+    names = run_cells("judge_noise", suite="demo", store=str(place))
+    assert names.every[0].same_family == ""  # the subject's family is not known
+    assert report.judges.sees(0.05, 0.06) and not report.judges.sees(0.05, 0.05)
+
+
+@pytest.mark.slow
+def test_the_same_inputs_give_the_same_report(judged, build):
+    place = judged()
+    first = build("judge_noise", place, suite="demo")
+    assert build("judge_noise", place, suite="demo").unchanged and report.verify(first.path) == []
