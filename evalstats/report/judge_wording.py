@@ -143,10 +143,14 @@ def people_text(every: Sequence[Measured]) -> str:
             " or its own family. `evalstats labels export` writes them as a table to fill in, `labels import` reads it;"
             " `judge escalate` says which are worth a person's time."
         )
-    one = labelled[0]
-    biases = [row for row in tables.rows(one.accuracy) if row["measure"] == "bias"]
-    told = [_right(one), *(_bias(row) for row in biases)]
-    return " ".join([f"People labelled {tables.some(one.n_labels, 'text')}.", *told])
+    return " ".join(filter(None, map(_beside_people, labelled)))
+
+
+def _beside_people(one: Measured) -> str:
+    biases = [_bias(row) for row in tables.rows(one.accuracy) if row["measure"] == "bias"]
+    return " ".join(
+        [f"People labelled {tables.some(one.n_labels, 'text')} of {one.judge}.", _right(one), *biases]
+    )
 
 
 def _bias(row: Mapping[str, Any]) -> str:
@@ -172,7 +176,7 @@ def resolves_text(every: Sequence[Measured], margin: float) -> list[str]:
             able = "can" if margin > floor else "cannot"
             said.append(
                 f"{one.judge} {able} tell a difference of {tables.number(margin)} from its own noise, which reaches"
-                f" {tables.number(floor)} between two runs of this size. Judged four times, that halves."
+                f" {tables.number(floor)} between two runs of this size. Judged four times as often, that halves."
             )
     beside = (
         "How wordings of the same question move its verdicts, and whether it has changed since it was anchored, are"

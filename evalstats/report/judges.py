@@ -7,12 +7,13 @@ right needs labels of people. What was not measured is said, with the way to mea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from math import sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import evalstats.store as warehouse
+from evalstats.errors import UsageError
 from evalstats.report import forest, inputs, material, tables
 from evalstats.report.material import Material, frame_of
 from evalstats.report.tables import Column, Table
@@ -27,6 +28,7 @@ DIFFERENCES = (0.01, 0.02, 0.05, 0.10, 0.20)
 _TWO_SIDED = 1.959963984540054  # a floor is this many standard deviations of a difference by the judge alone
 _AGREEMENT = ("flips", "alpha", "kappa", "share")
 _RIGHT = ("true positive rate", "true negative rate", "kappa", "pabak")
+_TEXT = ["run_id", "case_id", "arm", "trial_index", "expectation"]  # what one verdict is about
 _SAID = {
     "noise": "Noise of one judgement (SD)",
     "difference floor": "Floor of a difference of two runs",
@@ -39,7 +41,6 @@ _SAID = {
     "true negative rate": "Says no where people do",
     "pabak": "PABAK (kappa without prevalence and bias)",
     "bias": "Bias towards the treated arm",
-    "self-preference": "Preference for its own family",
     "prediction-powered": "Pass rate behind the verdicts",
     "corrected": "Pass rate of the unlabelled, corrected",
 }
@@ -56,7 +57,8 @@ class Judged:
     @property
     def judges(self) -> list[str]:
         """Return the judges, the one that said most first."""
-        return [str(name) for name in self.judgements["judge"].value_counts().sort_index(kind="stable").index]
+        said = self.judgements["judge"].value_counts()
+        return sorted(map(str, said.index), key=lambda judge: (-int(said[judge]), judge))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +91,17 @@ class Measured:
 
 
 def read(store: str, suite: str, run: str = "") -> Judged:
-    """Read the judgements and labels of the newest identity of a suite, or of one of its runs."""
+    """Read the judgements and labels of the newest identity of a suite, or of one of its runs.
+
+    Raises UsageError for a run that is not one of them.
+    """
     found = material.read(store, suite)
-    ids = [run] if run else sorted(set(found.runs["run_id"]))
+    if run:
+        known = found.runs[found.runs["run_id"] == run].reset_index(drop=True)
+        if known.empty:
+            raise UsageError(f"no run {run} of the newest identity of {suite}", field="run")
+        found = replace(found, runs=known)
+    ids = sorted(set(found.runs["run_id"]))
     with warehouse.open(inputs.find_store(store), read_only=True) as opened:
         said, labels = opened.judgements(suite, run_ids=ids), opened.labels(suite, run_ids=ids)
     return Judged(found=found, judgements=said, labels=labels)
@@ -111,14 +121,14 @@ def _measured(read: Judged, judge: str, deployed: int, level: float) -> Measured
     said = read.judgements[read.judgements["judge"] == judge]
     arms = read.found.pair
     floors = estimates.noise_floor(said, deployed=deployed, level=level, arms=arms)
-    labels = read.labels[read.labels["label"].notna()]
+    labels = _labels_of(said, read.labels)
     accuracy = (
         estimates.judge_accuracy(said, labels, level=level, arms=arms) if len(labels) else floors.iloc[:0]
     )
     single = estimates.noise_floor(said, deployed=1, level=level, arms=arms)
     share = next((r for r in tables.rows(single) if r["measure"] == "share"), None)
     known = share is not None and not tables.is_missing(share["estimate"])
-    units = said.groupby(["run_id", "case_id", "arm", "trial_index", "expectation"])["score"]
+    units = said.groupby(_TEXT)["score"]
     return Measured(
         judge=judge,
         model=str(said["judge_model"].iloc[0]),
@@ -133,9 +143,13 @@ def _measured(read: Judged, judge: str, deployed: int, level: float) -> Measured
     )
 
 
-def _estimate(row: Mapping[str, Any]) -> Any:
-    from dataclasses import fields
+def _labels_of(said: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the labels of the texts that a judge was asked about."""
+    known = labels[labels["label"].notna()]
+    return known.merge(said[_TEXT].drop_duplicates(), on=_TEXT)
 
+
+def _estimate(row: Mapping[str, Any]) -> Any:
     from evalstats.stats import Estimate
 
     return Estimate(**{f.name: row[f.name] for f in fields(Estimate)})
@@ -254,7 +268,7 @@ def resolves_table(every: Sequence[Measured]) -> Table:
     rows = list(_resolves(every))
     columns = [
         Column("judge", "Judge"), Column("difference", "A difference of", "rate"),
-        Column("run", "Of one run, judged once more"), Column("four", "Were each judged four times"),
+        Column("run", "Of one run, judged once more"), Column("four", "Judged four times as often"),
         Column("red", "Red with nothing changed"),
     ]  # fmt: skip
     return Table(

@@ -235,7 +235,8 @@ def test_a_ratchet_record_that_was_altered_is_no_licence_to_pass(make_suite, mak
     live = make_suite("one", "echo no", tier="live")
     ratchet_records.promote(live, ready(), "c" * 64, Signature(by="ada", rationale="steady"))
     record = ratchet_records.log_path(live)
-    record.write_text(record.read_text().replace("steady", "stable"))
+    told = json.loads(record.read_text())
+    record.write_text(record.read_text().replace(told["report_sha256"], "d" * 64))
     with pytest.raises(UsageError, match="the ratchet record is not whole"):
         make_night(live)
 

@@ -1,11 +1,13 @@
 """The judge notebook says what a judge can resolve; what was not measured is said, and never zero."""
 
 import json
+from dataclasses import replace
 from statistics import NormalDist
 
 import pytest
 
 from evalstats import contract, report, store
+from evalstats.errors import UsageError
 from evalstats.journal import encode
 from evalstats.trials import Judgement
 
@@ -130,12 +132,39 @@ def test_labels_say_whether_it_is_right(judged, run_cells):
     assert {f["name"] for s in said["sections"] for f in s["figures"]} >= {"accuracy"}
 
 
-def test_a_judge_of_the_subjects_family_is_warned_of(judged, run_cells, tmp_path):
-    place = judged(model="claude-judge")
+def test_a_judge_of_the_subjects_family_is_warned_of(judged, run_cells, monkeypatch):
+    from evalstats.judging import families
+
+    monkeypatch.setitem(
+        families._FAMILIES, "house", ("m1", "judge")
+    )  # m1 is what the store calls the subject
+    names = run_cells("judge_noise", suite="demo", store=str(judged()))
+    assert names.every[0].same_family == "house"
+    assert any("are of one family (house)" in text for text in names.draft.document()["caveats"])
+
+
+def test_the_judge_that_said_most_leads(judged, run_cells, tmp_path):
+    place = judged()
+    run = sorted((tmp_path / "data/runs").iterdir())[0]
+    manifest = contract.read_json(run / "manifest.json")[0]
+    said = [verdict(manifest, 0, 1, repeat, flips_on, "a-first-name") for repeat in (1, 2)]
+    other = [encode(replace(each, judge_sha256="c" * 64).as_record()) for each in said]
+    write(run / "judgements/host-2-2.jsonl", other)
     store.ingest(place, tmp_path / "data/runs")
     names = run_cells("judge_noise", suite="demo", store=str(place))
-    assert names.every[0].same_family == ""  # the subject's family is not known
-    assert report.judges.sees(0.05, 0.06) and not report.judges.sees(0.05, 0.05)
+    assert [one.model for one in names.every] == [JUDGE, "a-first-name"]
+    assert JUDGE in names.draft.document()["finding"]
+
+
+def test_one_run_can_be_asked_for_and_must_be_there(judged, run_cells):
+    place = str(judged(nights=2))
+    names = run_cells("judge_noise", suite="demo", store=place, run="eval-01-skill-on")
+    assert (
+        set(names.judged.judgements["run_id"]) == {"eval-01-skill-on"}
+        and names.judged.found.facts["n_runs"] == 1
+    )
+    with pytest.raises(UsageError, match="no run nowhere"):
+        run_cells("judge_noise", suite="demo", store=place, run="nowhere")
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The page in a real browser: no request, no message, no overflow, and hostile text that does nothing."""
 
-
 import pytest
 
 pytestmark = pytest.mark.browser
