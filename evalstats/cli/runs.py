@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evalstats.runner import Options, Plan, Result
 
 SIGNALLED = 128
+_UNITS = ("", "K", "M", "G")
 
 
 def run(
@@ -79,6 +80,16 @@ def run(
     prices: Annotated[
         Path | None, typer.Option(help="Price table, for runtimes that tell no cost [default: the suite's].")
     ] = None,
+    require_isolation: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="At least bwrap, cgroup, subreaper or killpg; else do not run."),
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of a trial, such as 512M or 2G.")
+    ] = None,
+    process_limit: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes of a trial, where the machine can count them.")
+    ] = None,
     run_id: Annotated[
         str | None, typer.Option(help="Name of the run [default: from time and suite].")
     ] = None,
@@ -103,10 +114,11 @@ def run(
 ) -> int:
     """Run suites and keep every trial.
 
-    Exit code: 0 all passed; 1 a case failed or is undecided, or a threshold was missed; 3 skipped, or trials
-    lost to infrastructure or degraded; 130 interrupted. The trials of two arms (--mode both, --context-mode ab,
-    --candidate REF) are interleaved; skill-off, context-off or the working tree is the yardstick and may fail.
-    A budget pays for both arms of a trial or for none. --dry-run tells what earlier runs say of time and cost.
+    Exit code: 0 all passed; 1 a case failed or is undecided, or a threshold was missed; 3 skipped, trials lost to
+    infrastructure or degraded, or a machine that cannot hold them as asked; 130 interrupted. The trials of two arms
+    (--mode both, --context-mode ab, --candidate REF) are interleaved; skill-off, context-off or the working tree is
+    the yardstick and may fail. A budget pays for both arms of a trial or for none. --dry-run tells what earlier runs
+    say of time and cost.
 
     Example: evalstats run evals/ab-demo --mode both --out scorecard.json
     """
@@ -126,6 +138,9 @@ def run(
         "budget": budget,
         "max_rpm": max_rpm,
         "prices": prices,
+        "require_isolation": require_isolation,
+        "memory_limit": None if memory_limit is None else _bytes(memory_limit),
+        "process_limit": process_limit,
     }
     output, after = Output(out, as_json, summary), AfterRun(judge_repeats, judge_model, judge_url)
     _check(names or [], {name for name, value in asked.items() if value not in (None, ())}, resume, output)
@@ -144,6 +159,14 @@ def run(
             return SIGNALLED + finished.stopped_by
         code = max(code, unjudged, _show(finished, output, private=plan.is_private))
     return code
+
+
+def _bytes(size: str) -> int:
+    """Return how many bytes a size is; K, M and G are powers of 1024."""
+    number, unit = (size[:-1], size[-1:].upper()) if size[-1:].isalpha() else (size, "")
+    if unit not in _UNITS or not (number.isascii() and number.isdigit()):
+        raise UsageError(f"{size!r} is no size; write it as 512M or 2G", field="--memory-limit")
+    return int(number) << 10 * _UNITS.index(unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,5 +170,6 @@ class Isolation(StrEnum):
     """What held the process tree of a trial together, strongest first."""
 
     BWRAP = "bwrap"
+    CGROUP = "cgroup"
     SUBREAPER = "subreaper"
     KILLPG = "killpg"

@@ -7,14 +7,15 @@ Upwards, each file uses only those above it::
     terraform, evidence   what an answer says; what a trial left behind
     expectations          expectation x evidence -> met, not met, undecided
     commands, contexts    the command line of a case; the context root of an arm
-    sweeping, process     nothing outlives its trial; one command run to its end
     prices, completions   what tokens cost; what is asked of an endpoint and what its failures mean
     endpoint              asking an OpenAI-compatible endpoint, also for judges
     runtimes/             what carries cases out: shell, mock, claude, codex, openai, inspect, those of others
     prompts, casting      the text that is asked; which runtime carries which case, and why none does
     checks                what is wrong with a plan before it runs
     clock                 the day of a run, if it is set by hand
-    terms, specs          on what terms live cases run; the trials of a plan and their order
+    terms, specs          on what terms trials run; the trials of a plan and their order
+    sweeping, isolation/  nothing outlives its trial; the ladder of what holds it
+    process               one command run to its end
     planning              Options -> Plan: axis, runs, trials, seeds, order
     grounds               where the trials of each arm stand: working tree or checkout, context or none
     environment           what a trial sees of the world

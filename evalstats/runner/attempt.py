@@ -12,6 +12,8 @@ from evalstats.journal import encode
 from evalstats.runner import account, commands, limits, verdicts
 from evalstats.runner.account import Tried
 from evalstats.runner.contexts import ContextRoot
+from evalstats.runner.isolation import holds
+from evalstats.runner.isolation.holds import Hold
 from evalstats.runner.runtimes.protocol import Answer, Asked, Runtime, skipped
 from evalstats.runner.specs import TrialSpec
 from evalstats.runner.workplace import TrialRoom, Workplace
@@ -151,12 +153,21 @@ async def _facts(spec: TrialSpec, place: Workplace, attempt: int) -> tuple[Facts
     try:
         answer = _priced(await _answer(runtime, asked, room), place, asked)
         facts = _seen(answer, place) if answer.ran else {}
-        if room.has_run:
-            facts["isolation"] = place.sweeper.isolation
+        if room.held is not None:
+            facts |= _held(room.held, facts, place)
         skills = place.casting.skills
         return {**facts, **verdicts.verdict(spec, ground.suite, room.folder, answer, skills)}, answer
     finally:
         await room.close()
+
+
+def _held(held: Hold, facts: Facts, place: Workplace) -> Facts:
+    """Return how tightly the trial was held: the level, and where that does not say it all, the whole of it."""
+    level = held.in_effect.processes
+    if held.in_effect.is_plain:
+        return {"isolation": level}
+    digest = place.artifacts.put(encode(holds.document(held.in_effect)))
+    return {"isolation": level, "artifacts": {**facts.get("artifacts", {}), holds.NAME: digest}}
 
 
 async def _answer(runtime: Runtime, asked: Asked, room: TrialRoom) -> Answer:

@@ -13,7 +13,7 @@ from evalstats.contract import Arm, CaseKind
 from evalstats.runner import commands, prompts, runtimes
 from evalstats.runner.runtimes.local import MISSING, Missing
 from evalstats.runner.runtimes.protocol import Asked, Runtime
-from evalstats.suite import Case
+from evalstats.suite import Case, Suite
 
 if TYPE_CHECKING:
     from evalstats.runner.planning import Plan
@@ -67,6 +67,12 @@ def model(plan: Plan, arm: Arm) -> str | None:
     return own or plan.terms.model
 
 
+def is_offline(suite: Suite) -> bool:
+    """Return whether a suite forbids the network."""
+    given = suite.environment
+    return given.get("network") == "forbidden" or bool(given.get("offline_required", False))
+
+
 def _beyond_here(found: Iterable[str]) -> Iterable[str]:
     return (name for name in found if name not in LOCAL)
 
@@ -87,8 +93,7 @@ class Casting:
         self._known: dict[tuple[str, Arm], tuple[Runtime, str | None, str | None]] = {}
         self._last = max(1, plan.planned_per_run * len(plan.runs) - 1)
         self.skills = prompts.skill_names(plan.suite)
-        given = plan.suite.environment
-        self.is_offline = given.get("network") == "forbidden" or given.get("offline_required", False)
+        self.is_offline = is_offline(plan.suite)
 
     def runtime(self, spec: TrialSpec) -> Runtime:
         """Return what carries a trial out."""

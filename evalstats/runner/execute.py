@@ -20,7 +20,7 @@ from evalstats import journal
 from evalstats.contract import Outcome
 from evalstats.errors import UsageError
 from evalstats.journal import Journal, encode, owners_only, write_synced
-from evalstats.runner import clock, grounds, limits, manifests, records
+from evalstats.runner import casting, clock, grounds, limits, manifests, records
 from evalstats.runner.attempt import run_trial, skipped_trial
 from evalstats.runner.budget import Budget
 from evalstats.runner.events import (
@@ -33,9 +33,10 @@ from evalstats.runner.events import (
     TrialStarted,
 )
 from evalstats.runner.folders import remove_tree
+from evalstats.runner.isolation.ladder import Ladder
 from evalstats.runner.planning import Plan
 from evalstats.runner.specs import TrialSpec
-from evalstats.runner.sweeping import Sweeper, kill_orphans
+from evalstats.runner.sweeping import kill_orphans
 from evalstats.runner.workplace import SCRATCH, Workplace
 from evalstats.trials import Trial
 
@@ -74,7 +75,8 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     JournalError
         The disk refuses; running trials are killed, and what is in the journals is kept.
     AdapterError
-        This machine has no room for a trial; likewise.
+        This machine has no room for a trial; likewise. Or it cannot hold trials as tightly as is asked for; then
+        nothing is begun.
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
@@ -82,19 +84,25 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     clock.keep_apart(data, plan.as_of)
     with contextlib.ExitStack() as stack:
         umask = stack.enter_context(owners_only(plan.is_private))
+        ladder = stack.enter_context(_ladder(plan))
         stack.enter_context(manifests.claimed(plan, data))
-        sweeper = stack.enter_context(Sweeper())
         orphans = _clear(plan, data)
         arms = stack.enter_context(grounds.prepared(plan, data / "runs"))
         fitting = limits.jobs_that_fit(jobs)
-        written = manifests.write(plan, data, {"jobs": fitting, "isolation": sweeper.isolation})
-        on_event(Started(plan, sweeper.isolation, orphans))
+        written = manifests.write(plan, data, {"jobs": fitting, "isolation": ladder.level})
+        on_event(Started(plan, ladder.level, orphans))
         if fitting < min(jobs, len(plan.specs)):
             on_event(FewerJobs(fitting, jobs))
-        crew = _Crew(Workplace.of(plan, data, arms, sweeper, os.environ, umask), on_event)
+        crew = _Crew(Workplace.of(plan, data, arms, ladder, os.environ, umask), on_event)
         with _journals(plan, data) as journals, _collecting_rarely():
             asyncio.run(crew.work(journals, fitting))
         return Result(_records(crew, written), tuple(crew.trials), crew.stopped_by)
+
+
+def _ladder(plan: Plan) -> Ladder:
+    root = str(plan.suite.root)
+    offline = casting.is_offline(plan.suite)
+    return Ladder(plan.terms, offline=offline, path=os.environ.get("PATH", os.defpath), shown=(root,))
 
 
 def _tree_of(plan: Plan, data: Path) -> Path:

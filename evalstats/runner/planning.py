@@ -20,7 +20,7 @@ from evalstats.errors import UsageError
 from evalstats.runner import checkouts, checks, clock
 from evalstats.runner.checkouts import Candidate
 from evalstats.runner.specs import INTERLEAVED, PlannedRun, TrialSpec, ordered
-from evalstats.runner.terms import NO_TERMS, Terms, agree
+from evalstats.runner.terms import NO_TERMS, Terms, agree, level
 from evalstats.suite import Case, Suite
 from evalstats.trials import Trial
 
@@ -52,6 +52,7 @@ class Options:
     ``mode`` (default: skill-on), ``context_mode`` and ``candidate``, a git ref, are three axes: at most one.
     ``runtime`` carries out what has a prompt. ``budget`` is in US dollars, ``max_rpm`` in requests (or trials, of a
     runtime that makes its own) a minute, ``prices`` a file. ``as_of`` sets the date of the run by hand.
+    ``require_isolation`` is the weakest rung of the ladder to run on; the limits are bytes and processes a trial.
     """
 
     mode: str | None = None
@@ -69,6 +70,9 @@ class Options:
     max_rpm: float | None = None
     prices: Path | None = None
     as_of: str | None = None
+    require_isolation: str | None = None
+    memory_limit: int | None = None
+    process_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +115,8 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
     Raises
     ------
     UsageError
-        An unknown mode, case, archetype, runtime or git ref, two axes at once, a number or run id out of bounds, a
-        context under a suite that disables hooks, or a private holdout without the role that may read it.
+        An unknown mode, case, archetype, runtime, git ref or rung, two axes at once, a number or run id out of
+        bounds, a context under a suite that disables hooks, or a private holdout without the role that may read it.
     SuiteError
         A fixture is missing, or a case cannot be run or checked as it is written (all problems at once).
     """
@@ -141,7 +145,16 @@ def plan(suite: Suite, options: Options = DEFAULTS) -> Plan:
 
 
 def _asked(options: Options) -> Terms:
-    return Terms(runtime=options.runtime, model=options.model, budget=options.budget, max_rpm=options.max_rpm)
+    rung = options.require_isolation
+    return Terms(
+        runtime=options.runtime,
+        model=options.model,
+        budget=options.budget,
+        max_rpm=options.max_rpm,
+        require_isolation=None if rung is None else level(rung),
+        memory_limit=options.memory_limit,
+        process_limit=options.process_limit,
+    )
 
 
 def _check_budget(planned: Plan, terms: Terms) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import functools
 import os
 import shutil
@@ -19,11 +20,13 @@ from dataclasses import dataclass
 
 from evalstats.contract import Outcome
 from evalstats.runner import limits
+from evalstats.runner.isolation.holds import Hold
 from evalstats.runner.sweeping import Sweeper
 
 OUTPUT_CAP = 10_000_000  # bytes a stream
 GRACE_SECONDS = 2.0
 SLOW_START_SECONDS = 0.0015
+NOT_STARTED = "not-started"  # an error class
 TICK_SECONDS = 0.2  # how often the size of the output is looked at
 _USUAL_PATH = os.fsencode(os.defpath)
 _FILE = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND
@@ -31,9 +34,10 @@ _FILE = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_RDWR | os.O_APPEND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to run, where, and how long. ``mark`` is the key of the trial, also in its environment."""
+    """What to run, where, how long, and how held. ``mark`` is the key of the trial, also in its environment."""
 
     argv: tuple[str, ...]
+    hold: Hold
     cwd: str
     env: Mapping[bytes, bytes]
     scratch: str
@@ -111,6 +115,8 @@ async def execute(command: Command, starter: Starter, sweeper: Sweeper) -> Ended
     finally:
         for descriptor in files.values():
             os.close(descriptor)
+        if command.hold.group is not None:
+            await command.hold.group.end()
 
 
 def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[bytes], float, float]:
@@ -121,19 +127,40 @@ def _spawn(command: Command, files: dict[str, int]) -> tuple[subprocess.Popen[by
     if command.stdin is not None:
         stdin = files["stdin"] = os.open(f"{command.scratch}/stdin", _FILE, 0o600)
         _fill(stdin, command.stdin.encode())
+    program, argv, hold = _program(command.argv[0], _path(command)), command.argv, command.hold
+    if hold.has_words:
+        _check(command, program)
+        if hold.wrapper:  # a file without a name: the trial must not write to it
+            files["report"] = os.memfd_create("report")
+        program, argv = None, hold.argv(argv, files.get("report"))
     began = time.monotonic()
-    child = subprocess.Popen(
-        command.argv,
-        executable=_program(command.argv[0], command.env.get(b"PATH", _USUAL_PATH)),
-        cwd=command.cwd,
-        env=command.env,
-        stdin=stdin,
-        stdout=files["stdout"],
-        stderr=files["stderr"],
-        start_new_session=True,
-        umask=command.umask,
-    )
+    with hold.starting():
+        child = subprocess.Popen(
+            argv,
+            executable=program,
+            cwd=command.cwd,
+            env=command.env,
+            stdin=stdin,
+            stdout=files["stdout"],
+            stderr=files["stderr"],
+            start_new_session=True,
+            umask=command.umask,
+            pass_fds=(files["report"],) if "report" in files else (),
+        )
     return child, began, time.monotonic() - began
+
+
+def _path(command: Command) -> bytes:
+    return command.env.get(b"PATH", _USUAL_PATH)
+
+
+def _check(command: Command, program: str | None) -> None:
+    """Raise what starting a command would raise, where another program starts it, and would only complain."""
+    name, path = command.argv[0], os.fsdecode(_path(command))
+    place = program or shutil.which(os.path.join(command.cwd, name) if "/" in name else name, path=path)
+    os.stat(command.cwd)
+    if place is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
 
 
 @functools.lru_cache(maxsize=256)
@@ -171,15 +198,19 @@ def _exit_of(child: subprocess.Popen[bytes]) -> asyncio.Future[float]:
 
 
 async def _attend(command: Command, running: _Running, files: dict[str, int], sweeper: Sweeper) -> Ended:
-    grace = GRACE_SECONDS
+    grace, fault = GRACE_SECONDS, None
     try:
-        outcome = await _watch(command, running, files)
+        outcome, reason = await _watch(command, running, files)
         grace = 0.0 if outcome is Outcome.LIMIT else grace
+        if outcome is Outcome.OK:
+            fault = command.hold.fault(running.child.pid, files.get("report"))
     finally:  # also when cancelled
         leftovers = await _end(running, command, sweeper, grace=grace)
+    if fault is not None:
+        return Ended(outcome=Outcome.INFRASTRUCTURE, reason=fault, error_class=NOT_STARTED)
     return Ended(
         outcome=outcome,
-        reason=_reason(outcome, command),
+        reason=reason,
         exit_code=running.child.returncode,
         duration_s=running.exited.result() - running.began,
         leftovers=leftovers,
@@ -192,44 +223,42 @@ async def _end(running: _Running, command: Command, sweeper: Sweeper, *, grace: 
     """See to it that a command and all it started is gone; return how many processes it had left."""
     ended_alone = running.exited.done()
     if not ended_alone:
-        await _kill(running.child.pid, running.exited, grace=grace)
-    return await sweeper.finish(running.child, command.mark, ended_alone=ended_alone)
+        await _kill(running, command.hold, grace=grace)
+    found = await sweeper.finish(running.child, command.mark, ended_alone=ended_alone)
+    if command.hold.group is not None:  # which also holds those that hide their mark
+        found = (found or 0) + await command.hold.group.end()
+    return None if command.hold.wrapper else found  # it takes along, uncounted, what it holds
 
 
-async def _watch(command: Command, running: _Running, files: dict[str, int]) -> Outcome:
-    """Return how the command is doing at the first moment when that is decided."""
+async def _watch(command: Command, running: _Running, files: dict[str, int]) -> tuple[Outcome, str | None]:
+    """Return how the command is doing, and why, at the first moment when that is decided."""
     deadline, exited = running.began + command.timeout_s, running.exited
     while True:
         left = deadline - time.monotonic()
         await asyncio.wait((exited,), timeout=max(0.0, min(TICK_SECONDS, left)))
         if any(os.fstat(files[name]).st_size > command.output_cap for name in ("stdout", "stderr")):
-            return Outcome.LIMIT
+            return Outcome.LIMIT, f"wrote more than {command.output_cap} bytes to one stream"
         if exited.done():
-            return Outcome.OK
+            group = command.hold.group
+            if group is not None and group.ran_out_of_memory():
+                return Outcome.LIMIT, "used more memory than its limit"
+            return Outcome.OK, None
         if left <= 0:
-            return Outcome.TIMEOUT
+            return Outcome.TIMEOUT, f"timed out after {command.timeout_s:g} s"
 
 
-async def _kill(pid: int, exited: asyncio.Future[float], *, grace: float) -> None:
+async def _kill(running: _Running, hold: Hold, *, grace: float) -> None:
     if grace:
-        _signal_group(pid, signal.SIGTERM)
-        await asyncio.wait((exited,), timeout=grace)
-    if not exited.done():
-        _signal_group(pid, signal.SIGKILL)
-        await asyncio.wait((exited,))
+        hold.ask_to_end(running.child.pid)
+        await asyncio.wait((running.exited,), timeout=grace)
+    if not running.exited.done():
+        _signal_group(running.child.pid, signal.SIGKILL)
+        await asyncio.wait((running.exited,))
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(OSError):
         os.killpg(pid, number)
-
-
-def _reason(outcome: Outcome, command: Command) -> str | None:
-    if outcome is Outcome.TIMEOUT:
-        return f"timed out after {command.timeout_s:g} s"
-    if outcome is Outcome.LIMIT:
-        return f"wrote more than {command.output_cap} bytes to one stream"
-    return None
 
 
 def _content(descriptor: int, cap: int) -> bytes:
@@ -244,5 +273,5 @@ def _not_started(command: Command, error: Exception) -> Ended:
         reason, error_class = f"the command {command.argv[0][:80]!r} was not found", "command-not-found"
     else:
         why = error.strerror if isinstance(error, OSError) else "its text is not fit for a command line"
-        reason, error_class = f"the command could not be started: {why}", "not-started"
+        reason, error_class = f"the command could not be started: {why}", NOT_STARTED
     return Ended(outcome=Outcome.INFRASTRUCTURE, reason=reason, error_class=error_class)

@@ -10,12 +10,14 @@ from evalstats import scoring
 from evalstats.artifacts import Artifacts
 from evalstats.contract import Arm, Axis, Outcome, Status, Tier, Verdict
 from evalstats.runner import account, casting, environment
+from evalstats.runner.isolation import holds
 from evalstats.runner.planning import Plan
 from evalstats.runner.specs import PlannedRun
 from evalstats.scoring import CaseResult, RunResult
 from evalstats.suite import DEFAULT_TIMEOUT_SECONDS
 from evalstats.trials import Trial, timestamp
 
+Effect = Mapping[str, Any]  # what was in effect for a trial
 LONE_LIVE_TRIAL = "one trial a case on a live tier is never authoritative"
 
 
@@ -25,7 +27,8 @@ def run_record(
     """Return the record of one complete run, valid against ``eval-run.v1``."""
     result = scoring.score_run(plan.suite, trials, cases=plan.cases)
     accounts = account.of(trials, artifacts)
-    notes = _notes(plan, result, trials)
+    effects = holds.of(trials, artifacts)
+    notes = _notes(plan, result, trials, effects)
     record = {
         "schema_version": 1,
         "run_id": run.run_id,
@@ -36,7 +39,7 @@ def run_record(
         "verdict": _verdict(plan, result),
         "git": manifest["git"],
         "runtime": runtime(plan, run.arm, trials, accounts),
-        "environment": {**_environment(plan, run, trials), **_settings(manifest)},
+        "environment": {**_environment(plan, run, effects), **_settings(manifest)},
         "case_results": _case_results(plan, result, trials),
         "aggregate_score": result.aggregate_score,
         "dimension_scores": result.dimension_scores,
@@ -49,16 +52,20 @@ def run_record(
     return {**known, **kept, "cost": _cost(trials, accounts), "tokens": _tokens(trials)}
 
 
-def _notes(plan: Plan, result: RunResult, trials: Sequence[Trial]) -> list[str]:
+def _notes(plan: Plan, result: RunResult, trials: Sequence[Trial], effects: Sequence[Effect]) -> list[str]:
     """Return what a reader of the record must know beside the numbers."""
     n, skipped = result.n_trials, result.unusable.get(Outcome.SKIPPED, 0)
     why = "; ".join(dict.fromkeys(str(t.reason) for t in trials if t.outcome is Outcome.SKIPPED))
     contaminated = result.unusable.get(Outcome.CONTAMINATED, 0)
+    connected = (
+        sum(e["network"] != holds.NO_NETWORK for e in effects) if casting.is_offline(plan.suite) else 0
+    )
     told = {
         LONE_LIVE_TRIAL: _is_lone(plan),
         f"{result.n_lost} of {n} trials lost to infrastructure": result.n_lost > 0,
         f"{skipped} of {n} trials skipped, and in no average: {why}": skipped > 0,
         f"{contaminated} of {n} trials contaminated: the skill was not as the arm says": contaminated > 0,
+        f"the suite forbids the network, and {connected} of {n} trials had one": connected > 0,
     }
     return [note for note, holds in told.items() if holds]
 
@@ -125,15 +132,13 @@ def _tokens(trials: Sequence[Trial]) -> dict[str, int] | None:
     return {**sums, "trials": len(counted)}
 
 
-def _environment(plan: Plan, run: PlannedRun, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Return what was in effect, not what was asked for: the network, for one, is never cut off here."""
-    levels = [str(t.isolation) for t in trials if t.isolation is not None]
+def _environment(plan: Plan, run: PlannedRun, effects: Sequence[Effect]) -> dict[str, Any]:
+    """Return what was in effect, not what was asked for."""
     facts: dict[str, Any] = {
         "scrubbed_env_prefixes": list(environment.scrubbed_prefixes(plan.suite)),
         "isolated_home": True,
         "isolated_codex_home": True,
-        "network_access": "unrestricted",
-        "isolation": {"processes": sorted(set(levels)), "network": "none", "files": "none"},
+        **holds.summary(effects),
     }
     if environment.hooks_disabled(plan.suite, run.arm):
         facts["hooks_disabled"] = True

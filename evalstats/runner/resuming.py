@@ -50,7 +50,7 @@ def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
     if candidate is not None:
         plan = replace(plan, candidate=Candidate(**candidate))
     plan = replace(plan, as_of=clock.set_by_hand(manifest))
-    return _less_recorded(replace(plan, terms=Terms(**manifest.get("terms", {}))), data)
+    return _less_recorded(replace(plan, terms=Terms.of(manifest.get("terms", {}))), data)
 
 
 def _has_run(data: Path, run_id: str) -> bool:

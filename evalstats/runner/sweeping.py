@@ -44,16 +44,22 @@ class Sweeper:
 
     def __enter__(self) -> Sweeper:
         if os.path.exists(_children_file()) and _set_subreaper(True):
-            self.isolation = Isolation.SUBREAPER
             self._children = os.open(_children_file(), os.O_RDONLY)
-            self._others = set(_listed(self._children))
+            if _adopts(self._children):
+                self.isolation = Isolation.SUBREAPER
+                self._others = set(_listed(self._children))
+            else:
+                self._give_back()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.isolation is Isolation.SUBREAPER:
             self._left("")  # a last time, to reap
-            _set_subreaper(False)
-            os.close(self._children)
+            self._give_back()
+
+    def _give_back(self) -> None:
+        _set_subreaper(False)
+        os.close(self._children)
 
     def started(self, leader: int) -> None:
         """Remember a command that was just started as the leader of its own session and group."""
@@ -135,6 +141,26 @@ def _kill_if_marked(pid: int, marks: list[str]) -> None:
 
 def _children_file() -> str:
     return f"/proc/self/task/{os.getpid()}/children"
+
+
+def _adopts(children: int) -> bool:
+    """Return whether an orphan of ours really comes to us: one is made, looked for, and ended."""
+    made = subprocess.run(
+        ["/bin/sh", "-c", "sleep 5 >/dev/null & echo $!"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        check=False,
+    )
+    if not made.stdout.strip().isdigit():
+        return False
+    orphan = int(made.stdout)
+    is_ours = orphan in _listed(children)
+    with contextlib.suppress(OSError):
+        os.kill(orphan, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(orphan, 0)
+    return is_ours
 
 
 def _listed(children: int) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any
 from evalstats.artifacts import Artifacts
 from evalstats.contract import Arm
 from evalstats.errors import AdapterError, JournalError
+from evalstats.journal import private_tree
 from evalstats.redact import Redactor
 from evalstats.runner import account, commands, limits
 from evalstats.runner.budget import Budget
@@ -22,11 +23,12 @@ from evalstats.runner.environment import Environment
 from evalstats.runner.folders import HOME, Scratch, remove_tree
 from evalstats.runner.folders import place as put
 from evalstats.runner.grounds import Ground
+from evalstats.runner.isolation.holds import Hold
+from evalstats.runner.isolation.ladder import Ladder, Site
 from evalstats.runner.planning import Plan
 from evalstats.runner.process import Command, Ended, Starter, execute
 from evalstats.runner.runtimes.protocol import Asked, Runtime
 from evalstats.runner.specs import TrialSpec
-from evalstats.runner.sweeping import Sweeper
 from evalstats.trials import Trial
 
 SCRATCH = "t"
@@ -44,9 +46,10 @@ class Workplace:
     casting: Casting
     scratch: Scratch
     starter: Starter
-    sweeper: Sweeper
+    ladder: Ladder
     artifacts: Artifacts
     umask: int
+    hidden: tuple[str, ...]  # from trials, as far as that can be
     redactor: Redactor
     turns: AbstractAsyncContextManager[Any]
     outside: Mapping[str, str] = field(repr=False)
@@ -57,7 +60,7 @@ class Workplace:
         plan: Plan,
         data: Path,
         grounds: Mapping[Arm, Ground],
-        sweeper: Sweeper,
+        ladder: Ladder,
         outside: Mapping[str, str],
         umask: int = -1,
     ) -> Workplace:
@@ -70,9 +73,10 @@ class Workplace:
             casting=Casting(plan),
             scratch=Scratch(),
             starter=Starter(),
-            sweeper=sweeper,
+            ladder=ladder,
             artifacts=Artifacts(data / "artifacts"),
             umask=umask,
+            hidden=tuple(map(str, (data / "runs", data / "artifacts", private_tree(data)))),
             redactor=Redactor(outside),
             turns=_turns(plan.terms.max_rpm),
             outside=outside,
@@ -123,8 +127,14 @@ class TrialRoom:
         self._asked = asked
         self._scratch = f"{place.data}/runs/{spec.run_id}/{SCRATCH}/{spec.key[:12]}"
         self._is_open = False
+        self._is_cut_off = self.is_offline and not runtime.is_live  # one that is live asks an endpoint here
+        self.held: Hold | None = None
         self.folder = os.path.join(place.grounds[spec.arm].folder, asked.inputs.get("cwd", ""))
-        self.has_run = False
+
+    @property
+    def has_run(self) -> bool:
+        """Return whether a command was run here."""
+        return self.held is not None
 
     @property
     def home(self) -> str:
@@ -168,14 +178,16 @@ class TrialRoom:
         """Run a command to its end, in the trial's own environment."""
         place = self._place
         self._open()
-        self.has_run = True
+        where = cwd or self.folder
+        held = self.held = place.ladder.hold(lambda: self._site(argv[0], where), offline=self._is_cut_off)
         variables = place.environment.variables(self._spec, self._scratch)
         if self._borrows or env:
             more = {**self.lent, **(env or {})}
             variables |= {os.fsencode(name): os.fsencode(value) for name, value in more.items()}
         command = Command(
             argv=tuple(argv),
-            cwd=cwd or self.folder,
+            hold=held,
+            cwd=where,
             env=variables,
             scratch=self._scratch,
             mark=self._spec.key,
@@ -183,7 +195,20 @@ class TrialRoom:
             stdin=stdin,
             umask=place.umask,
         )
-        return await execute(command, place.starter, place.sweeper)
+        return await execute(command, place.starter, place.ladder.sweeper)
+
+    def _site(self, program: str, cwd: str) -> Site:
+        place, ground = self._place, self._place.grounds[self._spec.arm]
+        context = () if ground.context is None else (str(ground.context.path),)
+        return Site(
+            scratch=self._scratch,
+            cwd=cwd,
+            program=program,
+            program_path=self.path,
+            path=place.environment.inherited["PATH"],
+            shown=(str(ground.suite.root), *context),
+            hidden=place.hidden,
+        )
 
     def workspace(self) -> str:
         """Return a folder of the trial's own, filled with what the case names as ``workspace``."""
@@ -215,5 +240,5 @@ class TrialRoom:
     async def close(self) -> None:
         """Take the folders of the attempt away, if there are any."""
         place = self._place
-        if self._is_open and not (place.sweeper.is_alone() and place.scratch.close(self._scratch)):
+        if self._is_open and not (place.ladder.sweeper.is_alone() and place.scratch.close(self._scratch)):
             await asyncio.to_thread(remove_tree, self._scratch)

@@ -7,9 +7,12 @@ from collections import Counter
 
 import pytest
 
-from evalstats.contract import Outcome, Status
+from evalstats.contract import Isolation, Outcome, Status
 from evalstats.runner import process
+from evalstats.runner.isolation.holds import Hold, InEffect
 from evalstats.runner.sweeping import Sweeper
+
+PLAIN = Hold(in_effect=InEffect(processes=Isolation.SUBREAPER))
 
 
 def test_pass_and_fail(make_suite, case, go):
@@ -181,7 +184,7 @@ def test_cancelling_at_any_moment_leaves_nothing(tmp_path, monkeypatch, nap, ali
     monkeypatch.setattr(process, "SLOW_START_SECONDS", slow)
     env = {b"PATH": os.environb[b"PATH"], b"EVALSTATS_TRIAL": b"m"}
     command = process.Command(
-        argv=("sleep", nap), cwd=".", env=env, scratch=str(tmp_path), mark="m", timeout_s=60.0
+        argv=("sleep", nap), hold=PLAIN, cwd=".", env=env, scratch=str(tmp_path), mark="m", timeout_s=60.0
     )
 
     async def cancel(sweeper):

@@ -44,8 +44,8 @@ def test_environment_says_what_was_in_effect(make_suite, case, go):
         "scrubbed_env_prefixes": ["AGENTOPS_RPI_RUNTIME", "OPENAI_"],
         "isolated_home": True,
         "isolated_codex_home": True,
-        "network_access": "unrestricted",
-        "isolation": {"processes": ["subreaper"], "network": "none", "files": "none"},
+        "network_access": "none",
+        "isolation": {"processes": ["subreaper"], "network": ["none"], "files": ["writable"]},
     }
 
 
