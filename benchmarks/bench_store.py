@@ -54,7 +54,7 @@ print(time.perf_counter() - started, int(peak) / 1024, len(frame))
 
 
 NOTE = """The goal of 20 is not reached. `limit` is DuckDB counting rows by run and case and nothing else, start-up
-included: even that is not 20 times faster than pandas in its best form. Ours
+included: even that is hardly 20 times faster than pandas in its best form. Ours
 also adds exact sums of scores and squares."""
 
 
