@@ -36,7 +36,8 @@ def svg(spec: Mapping[str, Any]) -> str:
 def _drawn(spec: str) -> str:
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[]))
+    # As an object: a text is drawn with its keys in another order, and so to other bytes.
+    return str(vl_convert.vegalite_to_svg(json.loads(spec), vl_version=VEGA_LITE, allowed_base_urls=[]))
 
 
 def _asked(place: str, spec: str) -> str:
