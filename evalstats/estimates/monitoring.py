@@ -21,13 +21,13 @@ from evalstats.stats.control_charts import (
     Chart,
     InControl,
     Kind,
-    average_spread,
     cusum,
     ewma,
     in_control,
     shewhart,
 )
 from evalstats.stats.results import Estimate, Test, agree
+from evalstats.stats.run_lengths import average_spread
 
 LONGEST_HISTORY, NIGHTS = 28, 28  # runs that make the normal; new runs over which false alarms are counted
 FALSE_ALARM = 0.05

@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalstats.stats.results import FloatArray, agree, check_scores
-from evalstats.stats.run_lengths import check_weight
+from evalstats.stats.run_lengths import EWMA_WEIGHT, average_spread, check_weight
 
 ENOUGH_RUNS = 8  # a shorter history is provisional
 STRONG_CORRELATION = 0.3  # from here on the spread is widened
-EWMA_WEIGHT = 0.2  # of the newest night
 
 Kind: TypeAlias = Literal["shewhart", "ewma", "cusum"]
 
@@ -262,17 +261,6 @@ def cusum(values: ArrayLike, normal: InControl, *, k: float = 0.5, h: float = 5.
     4
     """
     return _chart("cusum", values, normal, h, f"CUSUM, k {k:g}, h {h:g}", k)
-
-
-def average_spread(weight: float = EWMA_WEIGHT) -> float:
-    """Return the long-run standard deviation of the moving average, in those of a night.
-
-    Examples
-    --------
-    >>> round(average_spread(0.2), 4)
-    0.3333
-    """
-    return sqrt(weight / (2 - weight))
 
 
 class Paths(NamedTuple):

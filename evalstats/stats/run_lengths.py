@@ -23,6 +23,7 @@ from scipy.special import ndtr
 from evalstats.stats.results import FloatArray, check_at_least, check_positive
 
 NODES = 80  # quadrature points; ten digits for the usual charts
+EWMA_WEIGHT = 0.2  # of the newest night
 
 
 def shewhart_run_length(*, limit: float = 3.0, shift: float = 0.0) -> float:
@@ -145,6 +146,17 @@ def one_sided_cusum_run_length(*, k: float, h: float, shift: float) -> float:
     chance[:, :-1] = _density(nodes - states[:, None] + k - shift) * mass
     chance[:, -1] = ndtr(k - states - shift)
     return float(np.linalg.solve(np.eye(NODES + 1) - chance, np.ones(NODES + 1))[-1])
+
+
+def average_spread(weight: float = EWMA_WEIGHT) -> float:
+    """Return the long-run standard deviation of the moving average, in those of a night.
+
+    Examples
+    --------
+    >>> round(average_spread(0.2), 4)
+    0.3333
+    """
+    return sqrt(weight / (2 - weight))
 
 
 def check_weight(weight: float) -> float:
