@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -83,13 +84,40 @@ def append(path: Path, entry: Mapping[str, Any], schema_id: str, *, private: boo
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Keep others from adding to the chain meanwhile. Holds the nearest folder that exists, so leaves no trace."""
-    folder = next(parent for parent in path.absolute().parents if parent.is_dir())
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def alone(path: Path, *, private: bool = False) -> Iterator[None]:
+    """Keep others from adding to the chain meanwhile, by a lock on its folder.
+
+    The folder is made where it is lacking and taken away again if nothing came into it: everyone must lock the same
+    one, and a refusal leaves no trace. A folder that cannot be made keeps nobody out, and nobody can write there.
+    """
+    folder, made = path.absolute().parent, []
     try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        made, descriptor = _locked(folder, private)
+    except OSError:
+        yield
+        return
+    try:
         yield
     finally:
+        for new in made:
+            with contextlib.suppress(OSError):  # it is in use
+                new.rmdir()
+        os.close(descriptor)
+
+
+def _locked(folder: Path, private: bool) -> tuple[list[Path], int]:
+    """Return the folders made on the way, innermost first, and the lock: one on what still lies at the path."""
+    while True:
+        made = list(itertools.takewhile(lambda one: not one.exists(), (folder, *folder.parents)))
+        with owners_only(private):
+            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:  # another's empty folder, taken away
+            continue
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), folder.stat()):
+                return made, descriptor
         os.close(descriptor)

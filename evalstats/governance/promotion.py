@@ -83,7 +83,7 @@ def promote(run_id: str, request: Request, places: Places) -> dict[str, Any]:
     if run.is_private and places.baselines is not None:
         raise UsageError("the baseline of a private holdout stays beside its suite", field="--baselines")
     path = baselines.locate(suite, places.baselines)
-    with chain.alone(chain_path(path)):
+    with chain.alone(chain_path(path), private=run.is_private):
         grounds = _gathered(run, suite, path, request, places)
         if found := refusals(grounds.evidence(request)):
             raise PromotionRefused(run.run_id, found, private=run.is_private)

@@ -69,7 +69,7 @@ def review(run: Baseline, opinion: Opinion, data: Path) -> dict[str, Any]:
         "looked_at": sorted({str(word) for word in opinion.looked_at}),
         "notes": opinion.notes,
     }
-    with chain.alone(path):
+    with chain.alone(path, private=run.is_private):
         return chain.append(path, entry, SCHEMA, private=run.is_private)
 
 

@@ -1,6 +1,7 @@
 """The append-only file: what is found when somebody tampers with it."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -104,7 +105,32 @@ def test_two_at_once_make_one_chain(tmp_path):
     assert (len(found.entries), found.problems) == (40, ())
 
 
+def test_no_two_are_alone_at_once_though_the_first_makes_the_folder(tmp_path):
+    path, inside, most = tmp_path / "far/away/chain.jsonl", [], []
+
+    def enter(number):
+        with chain.alone(path):
+            inside.append(number)
+            most.append(len(inside))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if number % 3:
+                (path.parent / "written").touch()
+            time.sleep(0.002)
+            inside.remove(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(enter, range(40)))
+    assert max(most) == 1
+
+
+def test_who_adds_nothing_leaves_no_folder(tmp_path):
+    with chain.alone(tmp_path / "far/away/chain.jsonl"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_private_chain_is_for_nobody_but_its_owner(tmp_path):
     path = tmp_path / "private/chain.jsonl"
-    chain.append(path, entry(1), SCHEMA, private=True)
+    with chain.alone(path, private=True):
+        chain.append(path, entry(1), SCHEMA, private=True)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
