@@ -90,9 +90,8 @@ def alone(path: Path, *, private: bool = False) -> Iterator[None]:
     The folder is made where it is lacking and taken away again if nothing came into it: everyone must lock the same
     one, and a refusal leaves no trace. A folder that cannot be made keeps nobody out, and nobody can write there.
     """
-    folder, made = path.absolute().parent, []
     try:
-        made, descriptor = _locked(folder, private)
+        made, descriptor = _locked(path.absolute().parent, private)
     except OSError:
         yield
         return
