@@ -15,7 +15,7 @@ What will the next run say?
 
 What varies?
     - cases, days, trials -> `components`, `shares`; which cases -> `flakiness`
-    - the judge -> `noise_floor`; is it right? -> `judge_accuracy`
+    - the judge -> `noise_floor`; is it right? -> `judge_accuracy`, `confusion`; does it favour its own? -> `own_family`
 
 May these trials be trusted?
     - which runs belong together -> `comparable`; copies and constants among the trials -> `repeats`, `flagged`

@@ -1,3 +1,4 @@
+from .against_people import confusion, own_family
 from .cases import (
     SKILL_ARMS,
     case_runs_of,
@@ -35,6 +36,7 @@ __all__ = [
     "comparable",
     "compare",
     "components",
+    "confusion",
     "denominators",
     "difference",
     "excess_variance",
@@ -48,6 +50,7 @@ __all__ = [
     "monitor",
     "noise_floor",
     "only",
+    "own_family",
     "plan",
     "rate",
     "repeats",

@@ -32,6 +32,7 @@ SAME_CASE = "several labels of a case are taken as independent"
 SAME_CASE_UNITS = (
     "several expectations or trials of a case are taken as independent: the interval is too narrow"
 )
+ALL_LABELLED = "every text of this arm has a label: none is left to correct for"
 GRADED = "graded verdicts or labels: passes and failures cannot be counted"
 
 
@@ -101,7 +102,7 @@ def _agreement(group: pd.DataFrame, level: float) -> dict[str, Estimate]:
     unit, repeat = units.ngroup().to_numpy(), units.cumcount().to_numpy()  # whatever the repeats are called
     ratings = np.full((unit.max() + 1, repeat.max() + 1), np.nan)
     ratings[unit, repeat] = group["score"]
-    if not _is_yes_no(group["score"]):  # every pair of graded scores differs a little
+    if not is_yes_no(group["score"]):  # every pair of graded scores differs a little
         graded = {"flips": _uncounted("flip rate", level), "kappa": _uncounted("Fleiss' kappa", level)}
         return graded | {"alpha": krippendorff_alpha(ratings, metric="interval", level=level)}
     found = {
@@ -139,7 +140,7 @@ def judge_accuracy(
         and for each arm the true pass rate, ``prediction-powered`` (labels are a random part of these cases)
         and ``corrected`` (of trials without labels, by Rogan and Gladen). Refused with too few labels.
     """
-    verdicts = _with_labels(_verdicts(judgements), labels)
+    verdicts = with_labels(verdicts_of(judgements), labels)
     unused = len(labels) - int(verdicts.drop_duplicates(UNIT)["label"].notna().sum())
     note = f"{counted(unused, 'label')} without a verdict" if unused else ""
     found: list[tuple[Keys, Estimate]] = []
@@ -170,16 +171,17 @@ def _known(judgements: pd.DataFrame) -> pd.DataFrame:
     return known.assign(score=known["score"].astype("float64"))
 
 
-def _verdicts(judgements: pd.DataFrame) -> pd.DataFrame:
+def verdicts_of(judgements: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict per judge, trial and expectation: the majority, or the mean of graded ones."""
     known = _known(judgements)
     mean = known.groupby(["judge", *UNIT], sort=True)["score"].mean().reset_index(name="verdict")
-    if _is_yes_no(known["score"]):
+    if is_yes_no(known["score"]):
         mean["verdict"] = (mean["verdict"] > 0.5).astype("float64")
     return mean
 
 
-def _with_labels(verdicts: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+def with_labels(verdicts: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts with the ``label`` of each, missing where nobody gave one."""
     require(labels, [*(name for name in UNIT if name != "run_id"), "label"], "labels")
     on = [name for name in UNIT if name in labels.columns]
     if labels.duplicated(on).any():
@@ -192,7 +194,7 @@ def _with_labels(verdicts: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 def _against(labelled: pd.DataFrame, level: float) -> tuple[Confusion | None, dict[str, Estimate]]:
     """Return the confusion, if it can be counted, and what it says."""
     verdicts, labels = labelled["verdict"].to_numpy(), labelled["label"].to_numpy(float)
-    if not (_is_yes_no(labelled["verdict"]) and _is_yes_no(labelled["label"])):
+    if not (is_yes_no(labelled["verdict"]) and is_yes_no(labelled["label"])):
         return None, {name: _uncounted(name, level) for name in ("true positive rate", "true negative rate")}
     confusion = Confusion.of(verdicts, labels=labels, level=level)
     agreement = kappa_paradox(verdicts, labels, level=level)
@@ -219,13 +221,20 @@ def _corrected(part: pd.DataFrame, confusion: Confusion | None, level: float) ->
     if confusion is None:
         return _uncounted("true pass rate", level)
     counts = part[part["label"].isna()].groupby("case_id")["verdict"].agg(["sum", "size"])
+    if counts.empty:
+        return _unknown(ALL_LABELLED, "true pass rate", level)
     return rogan_gladen(pass_rate(counts["sum"], counts["size"], level=level), confusion)
 
 
 def _uncounted(estimand: str, level: float) -> Estimate:
+    return _unknown(GRADED, estimand, level)
+
+
+def _unknown(why: str, estimand: str, level: float) -> Estimate:
     known: dict[str, Any] = {"population": "SUPER", "level": level, "n_cases": 0, "n_trials": 0}
-    return undefined(GRADED, estimand=estimand, method="none", **known)
+    return undefined(why, estimand=estimand, method="none", **known)
 
 
-def _is_yes_no(values: pd.Series[Any]) -> bool:
+def is_yes_no(values: pd.Series[Any]) -> bool:
+    """Return whether all verdicts or labels are yes or no, none of them a share."""
     return bool(values.isin([0, 1]).all())

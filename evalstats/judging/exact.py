@@ -66,6 +66,32 @@ def change(votes: Sequence[Votes]) -> float:
     return float(min(1.0, total[seen:].sum()))
 
 
+def fewest_turned(texts: int, votes: int, level: float) -> int | None:
+    """Return how many of so many texts must turn round for good before a check finds it; None if all are too few.
+
+    Parameters
+    ----------
+    texts : int
+        Texts that were frozen, each with all its votes on one side: undecided ones tell less.
+    votes : int
+        Votes on each text, then and now.
+    level : float
+        The p-value below which a check says that something changed: the smaller of both tests, doubled.
+
+    Examples
+    --------
+    >>> fewest_turned(12, 3, 0.01), fewest_turned(12, 1, 0.01)
+    (3, 9)
+    """
+    for turned in range(1, texts + 1):
+        now = [Votes(votes, votes, 0, votes)] * turned + [Votes(votes, votes, votes, votes)] * (
+            texts - turned
+        )
+        if 2 * min(shift(now), change(now)) < level:
+            return turned
+    return None
+
+
 def _chances(votes: Votes) -> NDArray[np.float64]:
     """Return the probabilities of 0 .. n_now yes votes now, given all the yes votes of both rounds."""
     yes, n = votes.yes_then + votes.yes_now, votes.n_then + votes.n_now

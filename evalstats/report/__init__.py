@@ -8,12 +8,13 @@ In a notebook::
 :func:`case_runs`     the case table of one suite, from a store or a snapshot; :func:`facts` counts it
 :func:`locked`        those of its cases that a lock holds: the ones that enter a headline
 :class:`Draft`        what a notebook says; ``save()`` writes it into the bundle being built
-:class:`Table`        a frame as shown, and the same unrounded as CSV; :class:`Column` names a format
+:class:`Table`        a frame as shown, and the same unrounded as CSV; :class:`Column` names a format;
+                      :func:`filled` leaves out what is empty
 :mod:`charts`         forest, archetype_bars, run_chart, case_strip: a drawing and its reading
 :mod:`wording`        numbers into sentences
 :mod:`audits`         suites and their baselines: read, shown and put into sentences
 :mod:`lifts`          the same for lifts; so do :mod:`comparisons`, :mod:`pilots`, :mod:`reviews`, :mod:`nights`,
-                      each with a module ``*_wording`` beside it
+                      :mod:`judges` and :mod:`ratchets`, each with a module ``*_wording`` beside it
 :mod:`explorer`       the data of one suite as tidy frames, for free work
 ====================  ============================================================================
 
@@ -68,6 +69,8 @@ _HOMES = {
     "diff": "differences",
     "explorer": "",
     "facts": "inputs",
+    "filled": "material",
+    "judge_tables": "",
     "judge_wording": "",
     "judges": "",
     "latest": "bundle",

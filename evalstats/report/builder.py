@@ -32,7 +32,7 @@ from evalstats.report.kernel import Execution, Outcome
 from evalstats.report.parameters import STORE
 from evalstats.report.provenance import Job
 
-SUITE, INPUTS, LOCK, REF = "suite", "inputs", "lock", "ref"
+SUITE, INPUTS, LOCK, REF, SENTINEL = "suite", "inputs", "lock", "ref", "sentinel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,13 +171,36 @@ def _with_inputs(job: Job, place: Path | str | None, work: Path) -> Job:
         found = evidence.gather(source, suite)
     with store.open(work / INPUTS, read_only=True) as copied:
         runs = copied.runs(suite)
-        digests = {"runs": store.rows_digest(runs), "trials": store.rows_digest(copied.trials(suite))}
+        beside = {name: getattr(copied, name)(suite) for name in ("judgements", "rewordings", "labels")}
+        read = {
+            "runs": runs,
+            "trials": copied.trials(suite),
+            **{n: rows for n, rows in beside.items() if len(rows)},
+        }
+    digests = {name: store.rows_digest(rows) for name, rows in read.items()}
     hashes = tuple(sorted(set(runs["suite_scoring"].dropna())))
     values = {**job.parameters, STORE: INPUTS}
     ready = replace(job, parameters=values, inputs=digests, suite_hashes=hashes, evidence=found)
     if suite_files.SUITES in values:
         ready = suite_files.freeze(ready, suite, work / suite_files.SUITES)
+    if job.parameters.get(SENTINEL):
+        ready = _with_sentinel(ready, work)
     return _with_lock(ready, suite, work) if job.parameters.get(LOCK) else ready
+
+
+def _with_sentinel(job: Job, work: Path) -> Job:
+    """Hand the notebook a copy of the sentinel's anchors and checks, so that no path of this machine is told."""
+    from evalstats.judging.sentinel import history_of
+
+    anchors = inputs.find_file(str(job.parameters[SENTINEL]), SENTINEL)
+    folder = work / SENTINEL
+    folder.mkdir()
+    kept = [file for file in (anchors, history_of(anchors)) if file.is_file()]
+    for file in kept:
+        (folder / file.name).write_bytes(file.read_bytes())
+    digests = {f"sentinel {n}": contract.digest(file.read_bytes()) for n, file in enumerate(kept, 1)}
+    values = {**job.parameters, SENTINEL: f"{SENTINEL}/{anchors.name}"}
+    return replace(job, parameters=values, inputs={**job.inputs, **digests})
 
 
 def _with_lock(job: Job, suite: str, work: Path) -> Job:

@@ -28,6 +28,14 @@ def find_store(place: str) -> Path:
     )
 
 
+def find_file(place: str, field: str) -> Path:
+    """Return the file at ``place``, looked for in the working folder and the folders above it."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / place).is_file():
+            return folder / place
+    raise UsageError("no such file here or above", path=place, field=field)
+
+
 def case_runs(store: str, suite: str) -> pd.DataFrame:
     """Return one row per run and case of ``suite``: the table every estimate starts from.
 

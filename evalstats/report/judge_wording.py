@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstats.report import tables
-from evalstats.report.judges import goes_red
+from evalstats.report.judge_tables import red_text
+from evalstats.report.judges import goes_red, lift_without_flips
 
 if TYPE_CHECKING:
     from evalstats.report.draft import Draft
     from evalstats.report.judges import Judged, Measured
 
+ONE_SIDED = 0.5  # a prevalence index from which kappa says more of prevalence than of agreement
 _REPEAT = "`evalstats judge RUN --repeats 3 --model MODEL` judges stored transcripts again"
 
 
@@ -39,13 +41,15 @@ def finding(read: Judged, every: Sequence[Measured], margin: float) -> str:
         return f"The noise of {one.model} is not known ({_why(one)}).{again} {_right(one)}"
     said = [
         f"A difference of two runs below {tables.number(floor)} may be {one.model} alone. With nothing changed, a run"
-        f" judged anew drops by {tables.number(margin)} {tables.percent(red)} of the time."
+        f" judged anew drops by {margin:g} {tables.percent(red)} of the time."
     ]
     flips = one.known("flips")
     if flips is not None:
         said.append(
             f"Asked twice about the same text, it changes its mind {tables.percent(flips)} of the time."
         )
+    if read.checks and read.checks[-1]["changed"]:
+        said.append(sentinel_text(read))
     return " ".join([*said, _right(one)])
 
 
@@ -80,7 +84,7 @@ def _cards(every: Sequence[Measured], margin: float) -> Iterator[tuple[str, str,
         "95% of differences by the judge alone lie below" if floor is not None else _why(one),
     )
     share = tables.missing() if red is None else tables.percent(red)
-    yield (f"Red at {tables.number(margin)}, nothing changed", share, "of reruns, by the judge alone")
+    yield (f"Red at {margin:g}, nothing changed", share, "of reruns, by the judge alone")
     if flips is not None:
         yield ("Flips between two judgements", *_value(flips))
     alpha = one.floor("alpha")
@@ -97,6 +101,8 @@ def _value(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def _warnings(every: Sequence[Measured]) -> Iterator[str]:
     for one in every:
+        if not one.family_known:
+            yield f"The family of {one.model} is not known; declare it as judge.family of the suite."
         if one.same_family:
             yield (
                 f"{one.model} and the subject are of one family ({one.same_family}): a judge may favour its own, and"
@@ -134,33 +140,60 @@ def _stopping(one: Measured) -> str:
     )
 
 
-def people_text(every: Sequence[Measured]) -> str:
+def people_text(every: Sequence[Measured]) -> list[str]:
     """Say whether the judge is right, or how that could be known."""
     labelled = [one for one in every if one.n_labels]
     if not labelled:
-        return (
+        return [
             "Nobody has labelled these texts, so whether the judge is right is not known, nor whether it favours an arm"
             " or its own family. `evalstats labels export` writes them as a table to fill in, `labels import` reads it;"
             " `judge escalate` says which are worth a person's time."
-        )
-    return " ".join(filter(None, map(_beside_people, labelled)))
+        ]
+    return [_beside_people(one) for one in labelled]
 
 
 def _beside_people(one: Measured) -> str:
-    biases = [_bias(row) for row in tables.rows(one.accuracy) if row["measure"] == "bias"]
-    return " ".join(
-        [f"People labelled {tables.some(one.n_labels, 'text')} of {one.judge}.", _right(one), *biases]
+    biases = [row for row in tables.rows(one.accuracy) if row["measure"] == "bias"]
+    told = [f"People labelled {tables.some(one.n_labels, 'text')} of {one.judge}.", _right(one)]
+    told += _paradox(one)
+    told += [_leans(row, "the treated arm", "an arm") for row in biases]
+    return " ".join([*told, _preference(one)])
+
+
+def _paradox(one: Measured) -> Iterator[str]:
+    """Say why kappa is low where that is because one verdict is rare, not because judge and people disagree."""
+    whole = {
+        row["measure"]: row["estimate"] for row in tables.rows(one.accuracy) if tables.is_missing(row["arm"])
+    }
+    counts = next((row for row in tables.rows(one.confusion) if tables.is_missing(row["arm"])), None)
+    kappa, pabak = whole.get("kappa"), whole.get("pabak")
+    if counts is None or pabak is None or abs(counts["prevalence_index"]) < ONE_SIDED:
+        return
+    kept = (
+        "kappa cannot be worked out" if tables.is_missing(kappa) else f"kappa is {tables.rate(kappa or 0.0)}"
+    )
+    yield (
+        f"The verdicts are one-sided (prevalence index {tables.signed(counts['prevalence_index'])}, bias index"
+        f" {tables.signed(counts['bias_index'])}), which lowers kappa however well the two agree: {kept}, PABAK"
+        f" {tables.rate(pabak)}."
     )
 
 
-def _bias(row: Mapping[str, Any]) -> str:
+def _preference(one: Measured) -> str:
+    if one.preference is None:
+        return (
+            "Whether it favours its own family is not known: that takes labelled answers of a model of its family"
+            " and of another."
+        )
+    return _leans(one.preference, "its own family", "its own family")
+
+
+def _leans(row: Mapping[str, Any], side: str, what: str) -> str:
     if tables.is_missing(row["estimate"]):
-        return f"Whether it favours an arm is not known: {tables.reason_of(row)}."
-    detail = tables.reason_of(row)
-    return (
-        f"Towards the treated arm it leans by {tables.signed(row['estimate'])} {tables.interval_of(row, tables.signed)}"
-        f"{f' ({detail})' if detail else ''}."
-    )
+        return f"Whether it favours {what} is not known: {tables.reason_of(row)}."
+    told = f"Towards {side} it leans by {tables.signed(row['estimate'])} {tables.interval_of(row, tables.signed)}"
+    seen = "" if tables.is_missing(row["conf_low"]) else tables.reason_of(row)
+    return f"{told}{f' ({seen})' if seen else ''}."
 
 
 def resolves_text(every: Sequence[Measured], margin: float) -> list[str]:
@@ -175,15 +208,72 @@ def resolves_text(every: Sequence[Measured], margin: float) -> list[str]:
         else:
             able = "can" if margin > floor else "cannot"
             said.append(
-                f"{one.judge} {able} tell a difference of {tables.number(margin)} from its own noise, which reaches"
-                f" {tables.number(floor)} between two runs of this size. Judged four times as often, that halves."
+                f"{one.judge} {able} tell a difference of {margin:g} from its own noise, which reaches"
+                f" {tables.number(floor)} between two runs of this size. A gate with that margin would go red with"
+                f" nothing changed {red_text(one, margin)} of the time. Judged four times as often, that noise halves."
             )
-    beside = (
-        "How wordings of the same question move its verdicts, and whether it has changed since it was anchored, are"
-        " asked by `evalstats judge rubric-check` and `evalstats judge sentinel`; their records are no part of a"
-        " store."
-    )
-    return [*said, beside]
+            said += _shrunk(one)
+    return said
+
+
+def _shrunk(one: Measured) -> Iterator[str]:
+    """Say what flips do to a lift: errors at random pull both arms together."""
+    lifts = lift_without_flips(one)
+    if lifts is not None:
+        yield (
+            f"Flips pull a lift towards zero: if those of {one.model} are errors at random, the lift of"
+            f" {tables.signed(lifts[0])} that it shows is one of {tables.signed(lifts[1])}."
+        )
+
+
+def words_text(every: Sequence[Measured]) -> str:
+    """Say whether verdicts hang on the words of the question."""
+    if all(one.steady.empty for one in every):
+        return (
+            "No question was put in other words, so it is not known whether the verdicts hang on the wording:"
+            " `evalstats judge rubric-check` asks."
+        )
+    said = []
+    for one in every:
+        rows = {row["measure"]: row for row in tables.rows(one.steady)}
+        same, both = rows.get("same, reworded"), rows.get("yes to both")
+        if same is not None:
+            said.append(
+                f"In other words {one.model} says the same {tables.estimate(same, tables.percent)} of the time."
+            )
+        if both is not None:
+            said.append(
+                f"It says yes to a question and to its opposite {tables.estimate(both, tables.percent)} of the time."
+            )
+    return " ".join(said)
+
+
+def sentinel_text(read: Judged) -> str:
+    """Say whether the judge is still the one that was anchored."""
+    if not read.checks:
+        return (
+            "No sentinel was named, so a judge that changed under us would be read as a change of the subject:"
+            " `evalstats judge sentinel` freezes texts and asks them again; give its file as the parameter sentinel."
+        )
+    last = read.checks[-1]
+    when = str(last["checked_at"])[:10]
+    if last["changed"] is None:
+        return f"The last check, on {when}, says nothing: too many judgements were lost."
+    if not last["changed"]:
+        return f"Of {tables.some(len(read.checks), 'check')} the last, on {when}, found no change: {_would_find(last)}."
+    since = str(last["unchanged_at"])[:10] if last["unchanged_at"] else "its anchoring"
+    return f"The judge has changed: between {since} and {str(last['changed_by'])[:10]}."
+
+
+def _would_find(check: Mapping[str, Any]) -> str:
+    """Say which change a check that found none would have found."""
+    from evalstats.judging.exact import fewest_turned
+
+    texts, least = check["n_anchors"], fewest_turned(check["n_anchors"], check["repeats"], check["level"])
+    p = f"p is {tables.p_value(check['p_value'])} at level {check['level']:g}"
+    if least is None:
+        return f"{p}, but with {tables.some(texts, 'text')} it could have found none"
+    return f"{p}, and {least} of its {tables.some(texts, 'text')} turned round for good would have shown"
 
 
 METHODS = {

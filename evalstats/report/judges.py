@@ -1,58 +1,47 @@
-"""What can this judge resolve? What the judge notebook reads, measures and shows of judgements and labels.
+"""What can this judge resolve? What the judge notebook reads and measures of judgements, labels and a sentinel.
 
 The noise of a judge is measured on the same transcripts, judged again (FIXED: these transcripts); whether it is
-right needs labels of people. What was not measured is said, with the way to measure it, and is never zero.
+right needs labels of people. What was not measured is said, with the way to measure it, and is never zero. It is
+shown by `judge_tables` and put into words by `judge_wording`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from math import sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import evalstats.store as warehouse
 from evalstats.errors import UsageError
-from evalstats.report import forest, inputs, material, tables
-from evalstats.report.material import Material, frame_of
-from evalstats.report.tables import Column, Table
+from evalstats.judging.rewordings import steadiness
+from evalstats.report import inputs, material, tables
+from evalstats.report.material import Material
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evalstats.report.canvas import Figure
     from evalstats.stats.judges import Repeats
 
-DIFFERENCES = (0.01, 0.02, 0.05, 0.10, 0.20)
 _TWO_SIDED = 1.959963984540054  # a floor is this many standard deviations of a difference by the judge alone
-_AGREEMENT = ("flips", "alpha", "kappa", "share")
-_RIGHT = ("true positive rate", "true negative rate", "kappa", "pabak")
 _TEXT = ["run_id", "case_id", "arm", "trial_index", "expectation"]  # what one verdict is about
-_SAID = {
-    "noise": "Noise of one judgement (SD)",
-    "difference floor": "Floor of a difference of two runs",
-    "lift floor": "Floor of a lift",
-    "share": "Judge's share of rerun variance",
-    "flips": "Flips between two judgements",
-    "alpha": "Krippendorff's alpha",
-    "kappa": "Kappa",
-    "true positive rate": "Says yes where people do",
-    "true negative rate": "Says no where people do",
-    "pabak": "PABAK (kappa without prevalence and bias)",
-    "bias": "Bias towards the treated arm",
-    "prediction-powered": "Pass rate behind the verdicts",
-    "corrected": "Pass rate of the unlabelled, corrected",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The judgements and labels of one suite. ``found`` are the runs they are of."""
+    """The judgements and labels of one suite. ``found`` are the runs they are of.
+
+    ``wordings`` are verdicts under every wording of a question, ``checks`` those of a sentinel, oldest first.
+    ``every`` are the judgements and labels of all runs of the suite, whatever their identity: whether a judge
+    favours its own family is seen across models alone.
+    """
 
     found: Material
     judgements: pd.DataFrame
     labels: pd.DataFrame
+    wordings: pd.DataFrame
+    every: tuple[pd.DataFrame, pd.DataFrame]
+    checks: list[dict[str, Any]]
 
     @property
     def judges(self) -> list[str]:
@@ -65,19 +54,27 @@ class Judged:
 class Measured:
     """Every number of the notebook, of one judge.
 
-    ``floors`` is `estimates.noise_floor`, ``accuracy`` `estimates.judge_accuracy`, empty without labels;
-    ``repeats`` the stopping rule. ``n_repeats`` counts how often a verdict was asked for at most.
+    ``floors`` is `estimates.noise_floor`, ``accuracy`` `estimates.judge_accuracy`, empty without labels,
+    as is ``confusion``; ``fails`` are the failure rates as judged, with the skill and without, None for one arm;
+    ``steady`` is `rewordings.steadiness`, empty where no question was put in other words; ``preference`` the
+    self-preference as a row, None where runs of its own family and of another were not both judged; ``repeats``
+    the stopping rule. ``n_repeats`` counts how often a verdict was asked for at most.
     """
 
     judge: str
     model: str
     floors: pd.DataFrame
     accuracy: pd.DataFrame
+    confusion: pd.DataFrame
+    steady: pd.DataFrame
+    preference: dict[str, Any] | None
     repeats: Repeats | None
     n_judgements: int
     n_verdicts: int
     n_repeats: int
     n_labels: int
+    fails: tuple[float, float] | None
+    family_known: bool
     same_family: str
 
     def floor(self, measure: str) -> dict[str, Any] | None:
@@ -90,11 +87,13 @@ class Measured:
         return None if row is None or tables.is_missing(row["estimate"]) else float(row["estimate"])
 
 
-def read(store: str, suite: str, run: str = "") -> Judged:
+def read(store: str, suite: str, run: str = "", sentinel: str = "") -> Judged:
     """Read the judgements and labels of the newest identity of a suite, or of one of its runs.
 
-    Raises UsageError for a run that is not one of them.
+    ``sentinel`` is the file of a sentinel, whose checks lie beside it. Raises UsageError for a run that is not one
+    of them, and for a sentinel that is not there.
     """
+    checks = _checks(sentinel)
     found = material.read(store, suite)
     if run:
         known = found.runs[found.runs["run_id"] == run].reset_index(drop=True)
@@ -103,8 +102,16 @@ def read(store: str, suite: str, run: str = "") -> Judged:
         found = replace(found, runs=known)
     ids = sorted(set(found.runs["run_id"]))
     with warehouse.open(inputs.find_store(store), read_only=True) as opened:
-        said, labels = opened.judgements(suite, run_ids=ids), opened.labels(suite, run_ids=ids)
-    return Judged(found=found, judgements=said, labels=labels)
+        every = opened.judgements(suite), opened.labels(suite)
+        wordings = opened.rewordings(suite, run_ids=ids)
+    said, labels = (frame[frame["run_id"].isin(ids)].reset_index(drop=True) for frame in every)
+    return Judged(found=found, judgements=said, labels=labels, wordings=wordings, every=every, checks=checks)
+
+
+def _checks(sentinel: str) -> list[dict[str, Any]]:
+    from evalstats.judging.sentinel import history
+
+    return history(inputs.find_file(sentinel, "sentinel")) if sentinel else []
 
 
 def measure(read: Judged, *, deployed: int = 1, level: float = 0.80) -> list[Measured]:
@@ -134,11 +141,16 @@ def _measured(read: Judged, judge: str, deployed: int, level: float) -> Measured
         model=str(said["judge_model"].iloc[0]),
         floors=floors,
         accuracy=accuracy,
+        confusion=estimates.confusion(said, labels),
+        steady=steadiness(read.wordings[read.wordings["judge"] == judge], level=level),
+        preference=_preference(read, said, level),
         repeats=stats.repeats_needed(_estimate(share)) if known and share is not None else None,
         n_judgements=len(said),
         n_verdicts=units.ngroups,
         n_repeats=int(units.count().max()),
         n_labels=len(labels),
+        fails=_fails(said, arms),
+        family_known=bool(_families_of(said)),
         same_family=_same_family(read, said),
     )
 
@@ -155,14 +167,45 @@ def _estimate(row: Mapping[str, Any]) -> Any:
     return Estimate(**{f.name: row[f.name] for f in fields(Estimate)})
 
 
+def _fails(said: pd.DataFrame, arms: tuple[str, str]) -> tuple[float, float] | None:
+    rates = 1 - said.groupby(["arm", "case_id"])["score"].mean().groupby("arm").mean().dropna()
+    known = arms[0] != arms[1] and set(arms) <= set(rates.index)
+    return (float(rates[arms[0]]), float(rates[arms[1]])) if known else None
+
+
 def _same_family(read: Judged, said: pd.DataFrame) -> str:
     """Return the family that judge and subject share; empty where they do not, or it is not known."""
     from evalstats.judging.families import families
 
-    declared = said["family"].dropna()
-    judge = families(str(said["judge_model"].iloc[0]), str(declared.iloc[0]) if len(declared) else None)
     subjects = {str(model) for model in read.found.runs["model"].dropna()}
-    return ", ".join(sorted(judge & {name for model in subjects for name in families(model)}))
+    return ", ".join(sorted(_families_of(said) & {name for model in subjects for name in families(model)}))
+
+
+def _families_of(said: pd.DataFrame) -> frozenset[str]:
+    from evalstats.judging.families import families
+
+    declared = said["family"].dropna()
+    return families(str(said["judge_model"].iloc[0]), str(declared.iloc[0]) if len(declared) else None)
+
+
+def _preference(read: Judged, said: pd.DataFrame, level: float) -> dict[str, Any] | None:
+    """Return by how much a judge favours its own family, over runs of this and of another one.
+
+    Runs take part whose suite scores as the newest one does, and whose model tells its family.
+    """
+    from evalstats import estimates
+    from evalstats.judging.families import families
+
+    kin, runs = _families_of(said), read.found.every_run
+    alike = runs[(runs["suite_scoring"] == read.found.runs["suite_scoring"].iloc[-1]) & runs["model"].notna()]
+    models = dict(zip(alike["run_id"], alike["model"], strict=True))
+    own = {run: bool(kin & families(model)) for run, model in models.items() if kin and families(model)}
+    verdicts, labels = read.every
+    verdicts = verdicts[(verdicts["judge"] == said["judge"].iloc[0]) & verdicts["run_id"].isin(list(own))]
+    labels = _labels_of(verdicts, labels)
+    if {own[run] for run in labels["run_id"]} != {True, False}:
+        return None
+    return tables.rows(estimates.own_family(verdicts, labels, own=own, level=level))[0]
 
 
 # --- what follows from it --------------------------------------------------------------------------
@@ -171,130 +214,35 @@ def _same_family(read: Judged, said: pd.DataFrame) -> str:
 def goes_red(measured: Measured, margin: float) -> float | None:
     """Return how often an unchanged run, judged anew, drops by more than ``margin`` by the judge alone."""
     floor = measured.known("difference floor")
-    if floor is None:
+    return None if floor is None else _red(floor, margin)
+
+
+def red_between(measured: Measured, margin: float) -> tuple[float, float] | None:
+    """Return the least and the most that this may be, by the interval of the floor; None where it has none."""
+    row = measured.floor("difference floor")
+    if row is None or tables.is_missing(row["conf_low"]) or tables.is_missing(row["conf_high"]):
         return None
-    return 1 - NormalDist(0, floor / _TWO_SIDED).cdf(margin) if floor else 0.0
+    low, high = (_red(float(row[end]), margin) for end in ("conf_low", "conf_high"))
+    return low, high
+
+
+def _red(floor: float, margin: float) -> float:
+    return 1 - NormalDist(0, floor / _TWO_SIDED).cdf(margin) if floor > 0 else 0.0
+
+
+def lift_without_flips(measured: Measured) -> tuple[float, float] | None:
+    """Return the lift as judged, and as it would be if the flips were errors at random; None where that is unknown.
+
+    Two verdicts differ with chance 2e(1-e) where each is wrong with chance e; then `stats.flipped_lift` is undone.
+    """
+    flips, fails = measured.known("flips"), measured.fails
+    if flips is None or fails is None or not 0 < flips < 0.5 or not fails[1] > 0:
+        return None
+    error = (1 - (1 - 2 * flips) ** 0.5) / 2
+    with_skill, base = ((seen - error) / (1 - 2 * error) for seen in fails)
+    return (1 - fails[0] / fails[1], 1 - with_skill / base) if with_skill >= 0 and 0 < base <= 1 else None
 
 
 def sees(floor: float, difference: float) -> bool:
     """Return whether a difference lies beyond what the judge alone may do."""
     return difference > floor
-
-
-# --- what is shown ---------------------------------------------------------------------------------
-
-
-def floors_table(every: Sequence[Measured]) -> Table:
-    """Return what was measured of each judge on the same transcripts."""
-    rows = [
-        {
-            "judge": one.judge,
-            "what": _SAID[row["measure"]],
-            "said": material.estimate(row, tables.number, unknown=tables.missing()),
-            "note": "; ".join(map(str, row["caveats"])) or str(row["method"]),
-        }
-        for one in every
-        for row in tables.rows(one.floors)
-    ]
-    columns = [
-        Column("judge", "Judge"),
-        Column("what", "What"),
-        Column("said", "Estimate"),
-        Column("note", "What to know"),
-    ]
-    return Table(
-        "floors", "The judge on the same transcripts", frame_of(rows, [c.name for c in columns]), columns
-    )
-
-
-def agreement_forest(every: Sequence[Measured]) -> Figure | None:
-    """Draw how far each judge agrees with itself, and its share of the noise; None where nothing was measured."""
-    import pandas as pd
-
-    frames = [
-        one.floors[one.floors["measure"].isin(_AGREEMENT)].assign(row=_names(one, every)) for one in every
-    ]
-    shown = pd.concat(frames) if frames else None
-    if shown is None or shown["estimate"].isna().all():
-        return None
-    shown = shown[shown["estimate"].notna()].reset_index(drop=True)
-    shown["row"] = [f"{_SAID[m]}{name}" for m, name in zip(shown["measure"], shown["row"], strict=True)]
-    return forest.forest(shown, label="row", name="agreement", title="The judge against itself", signed=False)
-
-
-def _names(one: Measured, every: Sequence[Measured]) -> str:
-    return f" · {tables.shortened(one.judge, 24)}" if len(every) > 1 else ""
-
-
-def accuracy_forest(every: Sequence[Measured]) -> Figure | None:
-    """Draw each judge against the labels of people; None without labels."""
-    import pandas as pd
-
-    frames = [
-        one.accuracy[one.accuracy["measure"].isin(_RIGHT)].assign(row=_names(one, every))
-        for one in every
-        if len(one.accuracy)
-    ]
-    shown = pd.concat(frames) if frames else None
-    if shown is None or shown["estimate"].isna().all():
-        return None
-    shown = shown[shown["estimate"].notna()].reset_index(drop=True)
-    shown["row"] = [f"{_SAID[m]}{name}" for m, name in zip(shown["measure"], shown["row"], strict=True)]
-    return forest.forest(shown, label="row", name="accuracy", title="The judge against people", signed=False)
-
-
-def accuracy_table(every: Sequence[Measured]) -> Table:
-    """Return each judge against the labels, its bias, and the pass rates behind its verdicts."""
-    rows = [
-        {
-            "judge": one.judge,
-            "what": _SAID[row["measure"]],
-            "arm": "all" if tables.is_missing(row["arm"]) else row["arm"],
-            "said": material.estimate(row, tables.signed if row["measure"] == "bias" else tables.rate),
-            "note": "; ".join(map(str, row["caveats"])) or str(row["method"]),
-        }
-        for one in every
-        for row in tables.rows(one.accuracy)
-    ]
-    columns = [
-        Column("judge", "Judge"), Column("what", "What"), Column("arm", "Arm"), Column("said", "Estimate"),
-        Column("note", "What to know"),
-    ]  # fmt: skip
-    return Table("accuracy", "The judge against people", frame_of(rows, [c.name for c in columns]), columns)
-
-
-def resolves_table(every: Sequence[Measured]) -> Table:
-    """Return for differences of several sizes whether each judge can tell them from its own noise."""
-    rows = list(_resolves(every))
-    columns = [
-        Column("judge", "Judge"), Column("difference", "A difference of", "rate"),
-        Column("run", "Of one run, judged once more"), Column("four", "Judged four times as often"),
-        Column("red", "Red with nothing changed"),
-    ]  # fmt: skip
-    return Table(
-        "resolves", "What it can and cannot resolve", frame_of(rows, [c.name for c in columns]), columns
-    )
-
-
-def _resolves(every: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    for one in every:
-        floor = one.known("difference floor")
-        for difference in DIFFERENCES:
-            red = goes_red(one, difference)
-            known = floor is not None and red is not None
-            yield {
-                "judge": one.judge,
-                "difference": difference,
-                "run": _word(floor, difference),
-                "four": _word(None if floor is None else floor / sqrt(4), difference),
-                "red": tables.percent(red) if known and red is not None else tables.missing(),
-            }
-
-
-def _word(floor: float | None, difference: float) -> str:
-    return tables.missing() if floor is None else "can" if sees(floor, difference) else "cannot"
-
-
-def filled(*several: Any) -> list[Any]:
-    """Return the figures and tables that hold something."""
-    return [one for one in several if one is not None and (not isinstance(one, Table) or len(one.frame))]

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import evalstats.store as warehouse
 from evalstats.report import inputs, tables
+from evalstats.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalstats.report.canvas import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,11 @@ def estimate(
     if tables.is_missing(row["conf_low"]) or tables.is_missing(row["conf_high"]):
         return f"{write(row['estimate'])}, no interval"
     return tables.estimate(row, write)
+
+
+def filled(*several: Figure | Table | None) -> list[Any]:
+    """Return the figures and tables that hold something: nobody is shown an empty one."""
+    return [one for one in several if one is not None and (not isinstance(one, Table) or len(one.frame))]
 
 
 def joined(names: Sequence[object], most: int = 6) -> str:

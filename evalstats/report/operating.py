@@ -59,7 +59,7 @@ def _reading(curves: Mapping[str, Curve], promise: Promise) -> str:
         return tables.NOTHING
     said = [
         f"{label}, it blocks an unchanged suite {tables.percent(_at(curve, 0.0))} of the time and one that dropped by"
-        f" {tables.number(promise.margin)} {tables.percent(_at(curve, promise.margin))} of the time"
+        f" {promise.margin:g} {tables.percent(_at(curve, promise.margin))} of the time"
         for label, curve in curves.items()
     ]
     text = "; ".join(said)
@@ -108,7 +108,7 @@ def _grid(canvas: Canvas, promise: Promise, last: float) -> None:
         lines.append(line((0, at), (canvas.width, at), theme.INK))
     canvas.lines("promised", lines, dash=[3, 3])
     told = [
-        word(f"margin {tables.number(promise.margin)}", (margin + 5, -8), theme.SOFT),
+        word(f"margin {promise.margin:g}", (margin + 5, -8), theme.SOFT),
         word(f"power {tables.percent(promise.power)}", (4, _PLOT * (1 - promise.power) - 9), theme.SOFT),
         word(
             f"alpha {tables.percent(promise.alpha)}",

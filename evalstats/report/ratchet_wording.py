@@ -54,7 +54,7 @@ def _would_see(record: Mapping[str, Any]) -> str:
     noise = record["noise"]
     return (
         f"a drop of {tables.number(noise['detectable'])} is seen {tables.percent(record['power'])} of the time even"
-        f" if its noise is at the upper bound, and the margin is {tables.number(record['margin'])}"
+        f" if its noise is at the upper bound, and the margin is {record['margin']:g}"
     )
 
 
@@ -95,7 +95,7 @@ def _canary_cards(seen: Mapping[str, Any] | None) -> Iterator[tuple[str, str, st
 
 
 def _noise_cards(record: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    noise, margin = record["noise"], tables.number(record["margin"])
+    noise, margin = record["noise"], f"{record['margin']:g}"
     at = {share["drop"]: share for share in record["curve"]}
     if not at or noise["detectable"] is None:
         yield ("Drop that is seen", tables.missing(), "the noise is not known")
@@ -133,7 +133,8 @@ def runs_text(record: Mapping[str, Any]) -> str:
     if not runs:
         return "No run counts yet: the gate would have nothing to stand on."
     settled = record["stationarity"]
-    since = f"from {runs[0]['started_at'][:10]} to {runs[-1]['started_at'][:10]}"
+    first, last = runs[0]["started_at"][:10], runs[-1]["started_at"][:10]
+    since = f"from {first} to {last}" if first != last else f"all of {first}"
     changed = settled["changed_at"]
     level = (
         "no change of their level is dated" if changed is None else f"their level changed on {changed[:10]}"

@@ -169,6 +169,15 @@ class Store:
         self.require(suite_id, run_ids)
         return self._frame("judgements", suite_id=suite_id, run_ids=_listed(run_ids))
 
+    def rewordings(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
+        """What did each judge say under each wording of a question? One row per judge, wording and repeat.
+
+        Columns: run_id, case_id, arm, trial_index, expectation, judge (its name in tables), wording, repeat, score
+        (the verdict on the question as the suite has it: 1 yes, 0 no; missing where there is none).
+        """
+        self.require(suite_id, run_ids)
+        return self._frame("rewordings", suite_id=suite_id, run_ids=_listed(run_ids))
+
     def labels(self, suite_id: str, run_ids: Sequence[str] | None = None) -> pd.DataFrame:
         """What did people say of each expectation of each trial? One row per expectation that was labelled.
 

@@ -5,7 +5,7 @@ from itertools import combinations, product
 import pytest
 from scipy.stats import binomtest, fisher_exact
 
-from evalstats.judging.exact import Votes, change, shift
+from evalstats.judging.exact import Votes, change, fewest_turned, shift
 
 
 @pytest.mark.parametrize(("down", "up", "same"), [(5, 1, 4), (3, 3, 0), (0, 7, 2), (1, 0, 0)])
@@ -61,3 +61,14 @@ def test_both_ways_is_no_shift():
 def test_nothing_to_tell():
     assert shift([]) == change([]) == 1
     assert shift([Votes(3, 3, 3, 3)] * 50) == change([Votes(0, 3, 0, 3)] * 50) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("texts", "level"), [(12, 0.01), (20, 0.05), (6, 0.001)])
+def test_the_fewest_that_turn_and_are_found_with_one_vote_are_those_of_mcnemar(texts, level):
+    found = [n for n in range(1, texts + 1) if 2 * binomtest(n, n).pvalue < level]
+    assert fewest_turned(texts, 1, level) == (found[0] if found else None)
+
+
+def test_more_votes_find_a_change_of_fewer_texts():
+    assert [fewest_turned(12, votes, 0.01) for votes in (1, 2, 3, 5)] == [9, 4, 3, 2]
+    assert fewest_turned(0, 3, 0.01) is None

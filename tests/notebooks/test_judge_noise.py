@@ -100,7 +100,7 @@ def test_without_judgements_it_says_how_to_get_them(tmp_path, make_store, run_ce
     assert said["headline"] == [
         {"label": "Judgements", "value": "n/a", "detail": "no trial was judged by a model"}
     ]
-    assert [len(s["figures"]) + len(s["tables"]) for s in said["sections"]] == [0, 0, 0]
+    assert [len(s["figures"]) + len(s["tables"]) for s in said["sections"]] == [0, 0, 0, 0]
 
 
 def test_judged_once_is_not_measured(judged, run_cells):
@@ -167,8 +167,96 @@ def test_one_run_can_be_asked_for_and_must_be_there(judged, run_cells):
         run_cells("judge_noise", suite="demo", store=place, run="nowhere")
 
 
+def test_other_words_and_the_opposite_are_held_against_the_original(judged, run_cells, tmp_path):
+    place = judged(lambda case, index, repeat: case % 2, repeats=1)
+    for folder in sorted((tmp_path / "data/runs").iterdir()):
+        manifest = contract.read_json(folder / "manifest.json")[0]
+        said = [
+            replace(verdict(manifest, case, index, 1, says, JUDGE), wording=wording)
+            for case in range(CASES)
+            for index in range(1, TRIALS + 1)
+            # In other words it changes its mind on two cases of eight; it says yes to everything, also the opposite.
+            for wording, says in (
+                ("reworded:0123456789ab", lambda c, i, r: c % 2 if c > 1 else not c % 2),
+                ("inverted:0123456789ab", lambda c, i, r: False),
+            )
+        ]
+        write(folder / "judgements/host-3-3.jsonl", [encode(each.as_record()) for each in said])
+    store.ingest(place, tmp_path / "data/runs")
+    said = run_cells("judge_noise", suite="demo", store=str(place)).draft.document()
+    rows = {row[1]: row[2] for row in shown(said, "wordings")["cells"]}
+    assert rows["Says the same in other words"].startswith("0.75 [")
+    assert rows["Says yes to a question and to its opposite"].startswith("0.50 [")
+    assert rows["Says no to a question and to its opposite"].startswith("0.00 [")
+    text = next(s for s in said["sections"] if s["id"] == "words")["text"]
+    assert "In other words judge-model says the same 75%" in text[0] and "No sentinel was named" in text[1]
+    assert "not measured" in said["finding"]  # rewordings are no repeats
+
+
+CHECK = {
+    "schema_version": 1, "anchors_sha256": "e" * 64, "model": JUDGE, "reported": [], "repeats": 3, "level": 0.05, "n_anchors": 20,
+    "n_judgements": 60, "without_verdict": 0, "to_yes": 6, "to_no": 0, "p_shift": 0.001, "p_change": 0.01, "p_value": 0.002, "changed": True,
+    "unchanged_at": "2026-10-01T00:00:00.000Z", "changed_by": "2026-11-01T00:00:00.000Z",
+}  # fmt: skip
+
+
+@pytest.fixture
+def sentinel(tmp_path):
+    """Return the file of a sentinel whose second check found another judge."""
+    from evalstats.judging import sentinel as sentinels
+
+    checks = [
+        {**CHECK, "changed": False, "p_value": 0.8, "to_yes": 0, "checked_at": "2026-10-01T00:00:00.000Z"},
+        {**CHECK, "checked_at": "2026-11-01T00:00:00.000Z"},
+    ]
+    file = tmp_path / "sentinels/one.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    sentinels.history_of(file).write_text("".join(json.dumps(check) + "\n" for check in checks))
+    return file
+
+
+def test_a_sentinel_dates_a_change_of_the_judge(judged, run_cells, sentinel):
+    names = run_cells("judge_noise", suite="demo", store=str(judged()), sentinel=str(sentinel))
+    said = names.draft.document()
+    assert [row[-1] for row in shown(said, "checks")["cells"]] == ["as before", "changed"]
+    text = next(s for s in said["sections"] if s["id"] == "words")["text"]
+    assert text[1] == "The judge has changed: between 2026-10-01 and 2026-11-01."
+    with pytest.raises(UsageError, match="no such file"):
+        run_cells("judge_noise", suite="demo", store=names.store, sentinel="nowhere.json")
+
+
+def test_preference_for_its_own_family_takes_both_and_labels(judged, run_cells, tmp_path, monkeypatch):
+    from evalstats.judging import families
+
+    monkeypatch.setitem(families._FAMILIES, "house", ("judge", "own"))
+    monkeypatch.setitem(families._FAMILIES, "other", ("other",))
+    place = judged(lambda c, i, r: True, people=lambda c, i: c % 2, nights=2)
+    for folder in (tmp_path / "data/runs").iterdir():
+        manifest = contract.read_json(folder / "manifest.json")[0]
+        own = "eval-01" in folder.name
+        (folder / "manifest.json").write_text(
+            json.dumps({**manifest, "model": "own-1" if own else "other-1"})
+        )
+        if not own:  # of the other family it passes what people pass
+            said = [
+                verdict(manifest, c, i, r, lambda c, i, r: c % 2, JUDGE)
+                for c in range(CASES) for i in range(1, TRIALS + 1) for r in (1, 2, 3)
+            ]  # fmt: skip
+            write(folder / "judgements/host-1-1.jsonl", [encode(each.as_record()) for each in said])
+    store.rebuild(place, tmp_path / "data/runs")
+    names = run_cells("judge_noise", suite="demo", store=str(place))
+    # Its own family it passes everywhere, people half of it; the others it judges as people do: half a point.
+    assert names.every[0].preference["estimate"] == pytest.approx(0.5)
+    people = next(s for s in names.draft.document()["sections"] if s["id"] == "people")["text"][0]
+    assert "Towards its own family it leans by +0.50" in people
+
+
 @pytest.mark.slow
-def test_the_same_inputs_give_the_same_report(judged, build):
+def test_the_same_inputs_give_the_same_report(judged, build, sentinel):
     place = judged()
-    first = build("judge_noise", place, suite="demo")
-    assert build("judge_noise", place, suite="demo").unchanged and report.verify(first.path) == []
+    first = build("judge_noise", place, suite="demo", sentinel=str(sentinel))
+    assert (
+        build("judge_noise", place, suite="demo", sentinel=str(sentinel)).unchanged
+        and report.verify(first.path) == []
+    )

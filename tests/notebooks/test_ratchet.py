@@ -123,7 +123,7 @@ def test_canaries_are_a_bound_and_never_a_curve(told):
     record = copy.deepcopy(told) | {"way": "canaries", "canaries": seen, "curve": []}
     assert "at most 14% of runs fail one" in ratchet_wording.canary_text(record).lower()
     assert cards(record)["headline"][1]["value"] == "20"
-    assert ratchets.blocking_curve(record).reading == "There is nothing to draw."
+    assert ratchets.blocking_curve(record) is None
     rows = ratchets.conditions_table(record).cells()
     assert ["59 clean runs", "20", "missing"] in rows
 
@@ -133,6 +133,17 @@ def test_nothing_to_stand_on_is_said(told):
     empty = copy.deepcopy(told) | {"runs": [], "curve": [], "noise": {**unknown, "largest_ready": None}}
     assert "n/a" in [card["value"] for card in cards(empty)["headline"]]
     assert ratchet_wording.runs_text(empty) == "No run counts yet: the gate would have nothing to stand on."
+
+
+def test_a_suite_without_runs_has_a_page_without_empty_charts(project, run_cells, tmp_path):
+    policy = {**POLICY, "history": {**POLICY["history"], "since": "2026-11-30T00:00:00Z"}}
+    file = tmp_path / "late.json"
+    file.write_text(json.dumps(policy))
+    names = run_cells("ratchet", suite="demo", policy=str(file))
+    said = names.draft.document()
+    assert names.record["runs"] == [] and "0 of the 8 runs needed" in said["finding"]
+    assert [figure for section in said["sections"] for figure in section["figures"]] == []
+    assert [t["name"] for section in said["sections"] for t in section["tables"]] == ["conditions"]
 
 
 def test_text_in_a_record_is_shown_as_text(told):

@@ -51,6 +51,7 @@ def test_the_columns_are_those_documented(opened: Any) -> None:
         "case_evidence": opened.case_evidence("demo"),
         "run_evidence": opened.run_evidence("demo"),
         "judgements": opened.judgements("demo"),
+        "rewordings": opened.rewordings("demo"),
         "labels": opened.labels("demo"),
     }
     for name, frame in asked.items():
