@@ -23,6 +23,16 @@ from evalstats.cli.tables import complain, say
 app = typer.Typer()
 Out = Annotated[Path | None, typer.Option("--out", help="Folder of the dashboard [default: DATA/site].")]
 
+Baselines = Annotated[
+    Path | None, typer.Option("--baselines", help="Flat folder of baselines [default: beside each suite].")
+]
+Holdouts = Annotated[
+    Path | None,
+    typer.Option(
+        "--holdouts", help="Folder of what `evalstats holdout publish` wrote [default: DATA/holdouts]."
+    ),
+]
+
 
 @app.command()
 def build(
@@ -30,17 +40,26 @@ def build(
     suites: Suites = DEFAULT_SUITES,
     data: Data = DEFAULT_DATA,
     reports: Reports = None,
+    baselines: Baselines = None,
+    holdouts: Holdouts = None,
     as_json: Json = False,
 ) -> int:
     """Make the dashboard from published reports and decisions of gates: static pages that work alone.
 
-    Exit 1 when a report or a decision could not be read; the pages name it.
+    Exit 1 when something could not be read, or the newest version of a report failed; the pages name it.
 
     Example: evalstats site build --out public
     """
     from evalstats import site
 
-    built = site.build(reports_path(data, reports), out or data / "site", gates=data / "gates", suites=suites)
+    places = site.Places(
+        reports=reports_path(data, reports),
+        gates=data / "gates",
+        suites=suites,
+        baselines=baselines,
+        holdouts=holdouts or data / "holdouts",
+    )
+    built = site.build(places, out or data / "site")
     for problem in built.problems:
         complain(problem)
     if as_json:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from evalstats import gate, site
-from evalstats.contract import Tier
 from evalstats.errors import EvalstatsError, UsageError
-from evalstats.governance import ratchet, ratchet_records
+from evalstats.governance import ratchet_records
 from evalstats.nightly import record, steps
 from evalstats.nightly.record import Night, NightError, Part, Places, Step
 from evalstats.nightly.steps import Job, Stopped, Tonight, Watch
 from evalstats.runner import clock
+from evalstats.site.standing import blocks
 from evalstats.suite import Suite
 from evalstats.trials import timestamp
 
@@ -119,14 +119,20 @@ def run(
         _take(jobs, [step for step in wanted if step is not Step.SITE], diary, tonight, tell)
         is_new = diary.end()
         done = Outcome(night=diary.night, is_new=is_new)
-        return _with_site(done, places) if Step.SITE in wanted else done
+        return _with_site(done, places, asked.baselines) if Step.SITE in wanted else done
 
 
-def _with_site(done: Outcome, places: Places) -> Outcome:
+def _with_site(done: Outcome, places: Places, baselines: Path | None) -> Outcome:
     """Make the dashboard of all nights so far; one that cannot be made costs no verdict: why is told."""
+    where = site.Places(
+        reports=places.reports,
+        gates=places.gates,
+        suites=places.suites,
+        baselines=baselines,
+        holdouts=places.holdouts,
+    )
     try:
-        built = site.build(places.reports, places.site, gates=places.gates, suites=places.suites)
-        return replace(done, site=built)
+        return replace(done, site=site.build(where, places.site))
     except EvalstatsError as error:
         return replace(done, no_site="; ".join(error.lines()))
 
@@ -220,9 +226,7 @@ def _blocks(suite: Suite, baselines: Path | None) -> bool:
     ratcheted = ratchet_records.read(suite, baselines)
     if ratcheted.problems:
         raise UsageError(f"the ratchet record is not whole: {ratcheted.problems[0]}", path=ratcheted.path)
-    if suite.tier is Tier.LIVE:
-        return ratcheted.standing == ratchet.BLOCKING
-    return not ratcheted.was_revoked
+    return blocks(suite.tier, ratcheted)
 
 
 def _check_policies(asked: Asked, jobs: Sequence[Job]) -> None:

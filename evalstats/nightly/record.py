@@ -55,6 +55,11 @@ class Places:
         return (self.history or self.data) / "site"
 
     @property
+    def holdouts(self) -> Path:
+        """Return the folder of what was published of private suites."""
+        return (self.history or self.data) / "holdouts"
+
+    @property
     def nights(self) -> Path:
         """Return the folder of the records of nights."""
         return (self.history or self.data) / "nights"

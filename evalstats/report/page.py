@@ -58,8 +58,9 @@ def render_site(page: Mapping[str, Any], root: str) -> str:
     Parameters
     ----------
     page : mapping
-        ``title, kicker, question, finding, marks, headline, suites, sections``; a figure carries its drawings
-        ``wide`` and ``narrow``, a link its ``href`` from the root of the dashboard and its ``text``.
+        ``title, kicker, question, soft, mock, notes, finding, headline, sections, caveats``, as
+        ``evalstats.site`` makes it; a figure carries its drawings ``wide`` and ``narrow``, a link its ``href``
+        from the root of the dashboard and its ``text``.
     root : str
         The way from the page to the root.
     """
@@ -171,7 +172,10 @@ def drawing(svg: str, name: str, title: str, reading: str) -> Any:
     """Return an SVG as markup for the page: its shapes in the page's colours, with a title and a description."""
     from markupsafe import Markup
 
-    root = ElementTree.fromstring(svg)
+    try:
+        root = ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise ReportError(f"a drawing is no SVG: {error}") from None
     clean = ElementTree.Element("svg", {"role": "img", "aria-labelledby": f"{name}-t {name}-d"})
     for tag, text in (("title", title), ("desc", reading)):
         ElementTree.SubElement(clean, tag, {"id": f"{name}-{tag[0]}"}).text = text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstats.errors import UsageError
-from evalstats.site.pages import INDEX
+from evalstats.site.writing import INDEX
 
 HOST = "127.0.0.1"
 

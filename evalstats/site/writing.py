@@ -1,7 +1,8 @@
-"""Put the dashboard in place: built aside, then swapped in whole, never over a folder of somebody else's."""
+"""Put the dashboard in place: built aside, then exchanged whole, never over a folder of somebody else's."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ from typing import Any
 
 from evalstats.errors import UsageError
 from evalstats.report import page
-from evalstats.site import decisions, pages, published, standing
-from evalstats.site.pages import Known
+from evalstats.site import overview, pieces, suite_page
+from evalstats.site.known import Known, Places, gather
 
+INDEX = "index.html"
 MARKER = ".evalstats-site"  # a folder with this file may be replaced
 _COPIED = ("report.html", "report.json")
+_AT_CWD, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,21 +32,19 @@ class Built:
 
     def as_record(self) -> dict[str, Any]:
         """Return the fields as JSON holds them."""
-        told = {"index": str(self.path / pages.INDEX), "pages": self.pages, "bytes": self.bytes}
+        told = {"index": str(self.path / INDEX), "pages": self.pages, "bytes": self.bytes}
         return {"path": str(self.path), **told, "problems": list(self.problems)}
 
 
-def build(reports: Path, out: Path, *, gates: Path, suites: Path) -> Built:
+def build(places: Places, out: Path) -> Built:
     """Make the dashboard of all that was published.
 
     Parameters
     ----------
-    reports, gates : Path
-        The folder of all reports, and that of the decisions of gates.
+    places : Places
+        Where reports, decisions, suites and published holdouts lie.
     out : Path
         Where the pages go: a new folder, an empty one, or a dashboard, which is then replaced as a whole.
-    suites : Path
-        The folder of suites, for tiers, locks, baselines and ratchets; need not be there.
 
     Returns
     -------
@@ -56,60 +57,67 @@ def build(reports: Path, out: Path, *, gates: Path, suites: Path) -> Built:
     """
     if out.exists() and not (out.is_dir() and ((out / MARKER).is_file() or not any(out.iterdir()))):
         raise UsageError("is there and is no dashboard; name a new folder", path=out, field="--out")
-    known = _known(reports, gates, suites)
-    aside = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    known = gather(places)
+    written = {name: text.encode() for name, text in _pages(known)}
+    place = out.resolve()  # the folder behind a link is replaced, not the link
+    aside = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     try:
         shutil.rmtree(aside, ignore_errors=True)
-        written = dict(_pages(known))
-        for name, text in written.items():
-            _write(aside / name, text.encode())
-        _copy_reports(reports, known, aside / pages.REPORTS)
-        _write(aside / MARKER, b"")
-        _swap(aside, out)
+        for name, content in {**written, MARKER: b""}.items():
+            _write(aside, name, content)
+        _copy_reports(places.reports, known, aside)
+        _put(aside, place)
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror or error}", path=out, field="--out") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    size = sum(len(text.encode()) for text in written.values())
-    return Built(path=out, pages=len(written), bytes=size, problems=tuple(known.problems))
-
-
-def _known(reports: Path, gates: Path, suites: Path) -> Known:
-    shelf = published.shelf(reports)
-    decided, ledger_problems = decisions.read(gates)
-    stands, suite_problems = standing.standings(suites)
-    problems = [*shelf.problems, *ledger_problems, *suite_problems]
-    return Known(shelf=shelf, decisions=decided, standings=stands, problems=problems)
+    size, problems = sum(map(len, written.values())), tuple(problem.text for problem in known.problems)
+    return Built(path=out, pages=len(written), bytes=size, problems=problems)
 
 
 def _pages(known: Known) -> Iterator[tuple[str, str]]:
-    yield pages.INDEX, page.render_site(pages.overview(known), root="")
+    yield INDEX, page.render_site(overview.page(known), root="")
     for suite in known.suites:
-        yield f"{pages.SUITES}/{suite}.html", page.render_site(pages.suite_page(known, suite), root="../")
+        yield f"{pieces.SUITES}/{suite}.html", page.render_site(suite_page.page(known, suite), root="../")
 
 
-def _copy_reports(reports: Path, known: Known, target: Path) -> None:
+def _copy_reports(reports: Path, known: Known, aside: Path) -> None:
     """Copy the pages that are linked to, with their numbers and tables, so that the folder works alone."""
-    for address in sorted(pages.linked(known)):
+    for address in known.shelf.copied:
         source = reports / address
         for path in (*(source / name for name in _COPIED), *sorted((source / "tables").glob("*.csv"))):
             if path.is_file() and not path.is_symlink():
-                _write(target / address / path.relative_to(source), path.read_bytes())
+                name = f"{pieces.REPORTS}/{address}/{path.relative_to(source).as_posix()}"
+                _write(aside, name, path.read_bytes())
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(root: Path, name: str, content: bytes) -> None:
+    path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (root, *(root / part for part in path.relative_to(root).parents)):
+        folder.chmod(0o755)  # whatever the caller's umask: a web server is to read it
     path.write_bytes(content)
+    path.chmod(0o644)
 
 
-def _swap(aside: Path, out: Path) -> None:
-    old = out.with_name(f".{out.name}.{os.getpid()}.old")
-    if out.exists():
-        out.rename(old)
-    try:
-        aside.rename(out)
-    except OSError:
-        if old.exists():
-            old.rename(out)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+def _put(aside: Path, place: Path) -> None:
+    """Put the new folder in place of the old one, which is then ``aside``; readers see either, whole."""
+    if not place.exists():
+        aside.rename(place)
+    elif not _exchanged(aside, place):  # a file system that cannot: nothing is there for a moment
+        old = aside.with_suffix(".old")
+        place.rename(old)
+        try:
+            aside.rename(place)
+        except OSError:
+            old.rename(place)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, where kernel, C library and file system can."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    return rename is not None and not rename(
+        _AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), _EXCHANGE
+    )
