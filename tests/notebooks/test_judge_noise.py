@@ -194,10 +194,24 @@ def test_other_words_and_the_opposite_are_held_against_the_original(judged, run_
 
 
 CHECK = {
-    "schema_version": 1, "anchors_sha256": "e" * 64, "model": JUDGE, "reported": [], "repeats": 3, "level": 0.05, "n_anchors": 20,
-    "n_judgements": 60, "without_verdict": 0, "to_yes": 6, "to_no": 0, "p_shift": 0.001, "p_change": 0.01, "p_value": 0.002, "changed": True,
-    "unchanged_at": "2026-10-01T00:00:00.000Z", "changed_by": "2026-11-01T00:00:00.000Z",
-}  # fmt: skip
+    "schema_version": 1,
+    "anchors_sha256": "e" * 64,
+    "model": JUDGE,
+    "reported": [],
+    "repeats": 3,
+    "level": 0.05,
+    "n_anchors": 20,
+    "n_judgements": 60,
+    "without_verdict": 0,
+    "to_yes": 6,
+    "to_no": 0,
+    "p_shift": 0.001,
+    "p_change": 0.01,
+    "p_value": 0.002,
+    "changed": True,
+    "unchanged_at": "2026-10-01T00:00:00.000Z",
+    "changed_by": "2026-11-01T00:00:00.000Z",
+}
 
 
 @pytest.fixture
