@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from evalstats import contract
+from evalstats import contract, store
 from evalstats.errors import UsageError
+from evalstats.journal import encode
 from evalstats.report import lab
+from evalstats.trials import Judgement
 
 PACKAGED = {path.name for path in contract.packaged("notebooks").glob("*.ipynb")}
 
@@ -58,6 +60,7 @@ def running(tmp_path_factory):
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     demo = ["sh", str(root / "evals" / "demo.sh")]
     subprocess.run(demo, cwd=home, env=environment, check=True, capture_output=True, timeout=600)
+    _judge(home / "data")
     lab.prepare(home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -75,6 +78,26 @@ def running(tmp_path_factory):
         yield address
         server.terminate()
         server.wait(20)
+
+
+def _judge(data):
+    """Put verdicts beside the trials of the demo, so that the judge notebook has something to draw."""
+    for place in sorted((data / "runs").glob("*/manifest.json")):
+        manifest = json.loads(place.read_text())
+        said = (
+            Judgement(
+                run_id=manifest["run_id"], case_id=case, arm=manifest["arm"], trial_index=1, expectation=0,
+                judge="judge-model", judge_sha256="a" * 64, rubric_sha256="b" * 64, repeat=repeat,
+                passed=(number + repeat) % 3 > 0, started_at="2026-11-01T03:00:00.000Z",
+            )
+            for number, case in enumerate(sorted(manifest["case_hashes"]))
+            for repeat in (1, 2, 3)
+        )  # fmt: skip
+        (place.parent / "judgements").mkdir()
+        (place.parent / "judgements/host-1-1.jsonl").write_bytes(
+            b"".join(encode(v.as_record()) for v in said)
+        )
+    store.ingest(data / "evalstats.duckdb", data / "runs")
 
 
 def _wait_for(address, server, seconds=90):
