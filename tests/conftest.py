@@ -149,7 +149,20 @@ AXE = "axe-core@4.14.1"
 
 
 @pytest.fixture(scope="session")
-def axe():
+def axe(axe_source):
+    """Return a function that lists what axe-core finds wrong with a page, every part of it open."""
+
+    def look(tab):
+        tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        tab.evaluate(axe_source)
+        found = tab.evaluate("axe.run()")
+        return [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found["violations"]]
+
+    return look
+
+
+@pytest.fixture(scope="session")
+def axe_source():
     """The source of axe-core, from the registry of npm, kept in a cache of the user; never part of the repository."""
     folder = Path.home() / ".cache" / "evalstats-tests" / AXE
     source = folder / "package" / "axe.min.js"

@@ -19,6 +19,7 @@ from evalstats.report import theme
 Row: TypeAlias = Mapping[str, Any]
 Align: TypeAlias = Literal["left", "center", "right"]
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
+CHARACTER = 7.3  # pixels a character is given; what a text really takes is not asked (see theme)
 PIXELS = None  # the scale of things that are placed, not measured
 
 

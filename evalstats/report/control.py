@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 from evalstats.report.history import (
     GAP,
     HEAD,
@@ -27,7 +27,6 @@ from evalstats.report.history import (
 from evalstats.report.tracks import WRITTEN, Limits, Timeline, Track, happened, reading
 
 _SIDE, _LEFT, _FOOT, _STRIP = 104.0, 36.0, 26.0, 18.0
-_CHARACTER = 6.7  # pixels a character is given, as in a forest
 AMBER = theme.LIGHT["amber"]
 
 
@@ -207,7 +206,7 @@ def _changes(canvas: Canvas, timeline: Timeline, last: int, tops: Sequence[float
         at, height = _at(canvas, night - 0.5, last), (level + 0.5) * _STRIP
         to_left = at > canvas.width / 2
         room = at + canvas.left if to_left else canvas.width + canvas.right - at
-        shown = tables.shortened(text, max(int((room - 8) / _CHARACTER), 2))
+        shown = tables.shortened(text, max(int((room - 8) / CHARACTER), 2))
         align: Any = "right" if to_left else "left"
         row = word(shown, (at - 5 if to_left else at + 5, height), theme.SOFT)
         canvas.words(f"change-{level}", [row], align=align)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, word, x, y
 
-_ROW, _CHARACTER, _COUNT = 26, 7.0, 48  # pixels of a row, of a character and for the figures on the right
+_ROW, _COUNT = 26, 48  # pixels of a row and for the figures on the right
 
 
 def count_bars(
@@ -34,7 +34,7 @@ def count_bars(
 
 
 def _draw(rows: list[tuple[str, int, str]], width: int) -> Drawing:
-    left = max((len(kind) for kind, _, _ in rows), default=0) * _CHARACTER + 16
+    left = max((len(kind) for kind, _, _ in rows), default=0) * CHARACTER + 16
     canvas = Canvas(width - left - _COUNT, _ROW * len(rows), left=left, right=_COUNT)
     most = max((count for _, count, _ in rows), default=0) or 1
     middles = [_ROW * (i + 0.5) for i in range(len(rows))]

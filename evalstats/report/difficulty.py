@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 from evalstats.report.forest import tick_labels, ticks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_PLOT, _CHARACTER, _LISTED = 340.0, 6.7, 12
+_PLOT, _LISTED = 340.0, 12
 _ROOM = 0.02  # of the scale of difficulty, on either side
 _AXES = ("difficulty", "discrimination")
 _PAINTS = {"retire": theme.OFF, "admit": theme.ON, "keep": theme.INK, "wait": theme.MUTE}
@@ -168,7 +168,7 @@ def _names(canvas: Canvas, points: Sequence[Point], limits: tuple[float, float])
     shown: list[dict[str, Any]] = []
     for point, (at, up) in zip(points, dots, strict=True):
         text, above = tables.shortened(point.name, 22), up - 10
-        long = len(text) * _CHARACTER
+        long = len(text) * CHARACTER
         boxes = [(start, above - 7, start + long, above + 7) for start in (at + 5, at - 5 - long)]
         box = next((box for box in boxes if _is_free(box, canvas, taken)), None)
         if box is not None and len(shown) < _LISTED:

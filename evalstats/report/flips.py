@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from evalstats.stats.results import Estimate
 
 _CELL, _LEVEL, _LISTED = 84.0, 0.80, 4  # pixels of a cell, level of the intervals, cases named a side
-_CHARACTER = 6.7
 GAINED, LOST = "gained", "lost"
 
 
@@ -163,7 +162,7 @@ def _shares(canvas: Canvas, flips: Sequence[Flip], start: tuple[float, float], w
     canvas.add("intervals", bar, points, x=x("low", None), x2=alt.X2("high"), **channels)
     point = alt.MarkDef(type="point", shape="circle", filled=True, size=60, opacity=1)
     canvas.add("points", point, points, x=x("share", None), **channels)
-    longest = int((width + 8) / _CHARACTER)
+    longest = int((width + 8) / CHARACTER)
     names = [word(tables.shortened(f.names, longest), (at, h + 22), theme.SOFT) for f, h in ends if f.cases]
     canvas.words("names", names)
     low = ends[-1][1] + 42

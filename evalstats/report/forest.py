@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ROW, _ROW_NARROW = 24, 42
-_CHARACTER = 6.7  # pixels a character is given; what a text really takes is not asked (see theme)
+_EDGE = 20.0  # pixels beside a narrow plot: half the word of a tick at its end
 _VALUES = 176  # pixels for the figures on the right
 
 
@@ -177,8 +177,8 @@ def _draw(lines: Sequence[Line], signed: bool, width: int) -> Drawing:
     narrow = width < 500
     pitch = _ROW_NARROW if narrow else _ROW
     labels = min(max((len(entry.label) for entry in lines), default=0), 30)
-    left = 8.0 if narrow else labels * _CHARACTER + 60
-    right = 8.0 if narrow else float(_VALUES)
+    left = _EDGE if narrow else labels * CHARACTER + 60
+    right = _EDGE if narrow else float(_VALUES)
     canvas = Canvas(width - left - right, pitch * len(lines) + 6, left=left, right=right, bottom=24)
     low, high = _domain(lines, signed)
     middle = 0.72 if narrow else 0.5

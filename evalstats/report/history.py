@@ -11,7 +11,7 @@ import altair as alt
 
 from evalstats.contract import Arm
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 from evalstats.report.forest import tick_labels, ticks
 
 if TYPE_CHECKING:
@@ -157,7 +157,9 @@ def panel_frame(canvas: Canvas, panel: Panel, limits: tuple[float, float], top: 
     low, high = limits
     canvas.words(f"{panel.arm}-head", [word(panel.arm, (-canvas.left, top - 15), panel.paint)], bold=True)
     beside = 7.4 * len(panel.arm) + 8 - canvas.left
-    canvas.words(f"{panel.arm}-size", [word(panel.head, (beside, top - 15), theme.SOFT)])
+    room = int((canvas.width + canvas.right - beside) / CHARACTER)
+    head = word(tables.shortened(panel.head, max(room, 2)), (beside, top - 15), theme.SOFT)
+    canvas.words(f"{panel.arm}-size", [head])
     values = ticks(low, high, 4)
     places = [top + PANEL * (high - value) / (high - low) for value in values]
     canvas.lines(f"{panel.arm}-grid", [line((0, at), (canvas.width, at)) for at in places])

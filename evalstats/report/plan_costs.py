@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from evalstats.report import tables, theme
-from evalstats.report.canvas import Canvas, Drawing, Figure, colour, line, word, x, y
+from evalstats.report.canvas import CHARACTER, Canvas, Drawing, Figure, colour, line, word, x, y
 from evalstats.report.forest import ticks
 
 if TYPE_CHECKING:
@@ -145,12 +145,13 @@ def _labels(canvas: Canvas, rows: Sequence[Mapping[str, Any]], top: float) -> No
         ("best", [e for e in shown if e[1] is best]),
         ("others", [e for e in shown if e[1] is not best]),
     ):
-        words = [
-            word(
-                f"{tables.count(row['cases'])}" + (" cases" if row is best and canvas.width > 400 else ""),
-                ((i + 0.5) / len(rows) * canvas.width + 7, _PLOT * (1 - row["cost"] / top) - 11),
-                theme.ON if row is best else theme.SOFT,
-            )
-            for i, row in some
-        ]
+        words = []
+        for i, row in some:
+            text = tables.count(row["cases"]) + (" cases" if row is best and canvas.width > 400 else "")
+            last = (
+                canvas.width + canvas.right - len(text) * CHARACTER
+            )  # from where it still ends in the figure
+            across = min((i + 0.5) / len(rows) * canvas.width + 7, last)
+            paint = theme.ON if row is best else theme.SOFT
+            words.append(word(text, (across, _PLOT * (1 - row["cost"] / top) - 11), paint))
         canvas.words(f"{name}-cases", words, bold=name == "best")

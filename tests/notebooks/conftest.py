@@ -77,6 +77,51 @@ def make_trial(run_id, arm, night, key, happens):
     )  # fmt: skip
 
 
+POLICY = {
+    "schema_version": 1, "suite": "demo", "rule": "three-verdict", "statistic": "difference", "margin": 0.2,
+    "alpha": 0.05, "power": 0.8, "history": {"minimum": 8, "window": 28},
+}  # fmt: skip
+
+
+def noisy(arm, night, case, index):
+    return float((case * 5 + night * 3 + index * 7) % 11 < (8 if arm == "skill-on" else 5))
+
+
+@pytest.fixture(scope="session")
+def lay_out(make_store):
+    """Return a function that writes twelve nights of a suite, the suite itself and its policy below a folder."""
+
+    def make(place, happens=noisy):
+        make_store(place, happens, nights=12)
+        folder = place / "evals/demo"
+        folder.mkdir(parents=True)
+        (folder / "policy.json").write_text(json.dumps(POLICY))
+        (folder / "suite.json").write_text(json.dumps(suite()))
+        return place
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path, lay_out, monkeypatch):
+    """Return a folder with twelve nights of a suite, the suite itself and its policy."""
+    monkeypatch.chdir(lay_out(tmp_path))
+    return tmp_path
+
+
+def suite():
+    case = {
+        "title": "One", "kind": "command", "objective": "End well.", "inputs": {"argv": ["true"]},
+        "dimensions": ["correctness"], "expectations": [{"type": "exit_code", "value": 0}],
+    }  # fmt: skip
+    dimension = {"name": "correctness", "weight": 1, "threshold": 0.5}
+    return {
+        "schema_version": 1, "id": "demo", "name": "Demo", "domain": "tests", "visibility": "public_canary",
+        "tier": "headless", "baseline_policy": {"mode": "none"}, "cases": [{**case, "id": f"c{i}"} for i in range(8)],
+        "scoring": {"aggregate_threshold": 0.5, "dimensions": [dimension]},
+    }  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def run_cells():
     """Return a function that runs the code cells of a notebook here, with other parameters, and returns its names."""

@@ -11,40 +11,7 @@ from evalstats.cli import run_command
 from evalstats.errors import ReportError, UsageError
 from evalstats.report import ratchet_wording, ratchets
 from evalstats.stats import Rule, blocking_curve
-
-POLICY = {
-    "schema_version": 1, "suite": "demo", "rule": "three-verdict", "statistic": "difference", "margin": 0.2,
-    "alpha": 0.05, "power": 0.8, "history": {"minimum": 8, "window": 28},
-}  # fmt: skip
-
-
-def noisy(arm, night, case, index):
-    return float((case * 5 + night * 3 + index * 7) % 11 < (8 if arm == "skill-on" else 5))
-
-
-@pytest.fixture
-def project(tmp_path, make_store, monkeypatch):
-    """Return a folder with twelve nights of a suite, the suite itself and its policy."""
-    make_store(tmp_path, noisy, nights=12)
-    folder = tmp_path / "evals/demo"
-    folder.mkdir(parents=True)
-    (folder / "policy.json").write_text(json.dumps(POLICY))
-    (folder / "suite.json").write_text(json.dumps(suite()))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def suite():
-    case = {
-        "title": "One", "kind": "command", "objective": "End well.", "inputs": {"argv": ["true"]},
-        "dimensions": ["correctness"], "expectations": [{"type": "exit_code", "value": 0}],
-    }  # fmt: skip
-    dimension = {"name": "correctness", "weight": 1, "threshold": 0.5}
-    return {
-        "schema_version": 1, "id": "demo", "name": "Demo", "domain": "tests", "visibility": "public_canary",
-        "tier": "headless", "baseline_policy": {"mode": "none"}, "cases": [{**case, "id": f"c{i}"} for i in range(8)],
-        "scoring": {"aggregate_threshold": 0.5, "dimensions": [dimension]},
-    }  # fmt: skip
+from tests.notebooks.conftest import POLICY
 
 
 @pytest.fixture
