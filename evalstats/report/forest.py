@@ -177,7 +177,7 @@ def _draw(lines: Sequence[Line], signed: bool, width: int) -> Drawing:
     narrow = width < 500
     pitch = _ROW_NARROW if narrow else _ROW
     labels = min(max((len(entry.label) for entry in lines), default=0), 30)
-    left = _EDGE if narrow else labels * CHARACTER + 60
+    left = _EDGE if narrow else labels * CHARACTER + _sizes(lines) + 8
     right = _EDGE if narrow else float(_VALUES)
     canvas = Canvas(width - left - right, pitch * len(lines) + 6, left=left, right=right, bottom=24)
     low, high = _domain(lines, signed)
@@ -252,9 +252,10 @@ def _place(entry: Line, at: float) -> dict[str, Any]:
 
 def _words_beside(canvas: Canvas, placed: Sequence[tuple[Line, float]]) -> None:
     """Write label and n to the left of each interval, the figures to its right."""
+    beside = -_sizes([entry for entry, _ in placed])
     for kind, some in _by_total(placed):
         bold = kind == "total"
-        labels = [word(tables.shortened(entry.label, 30), (-52, at)) for entry, at in some]
+        labels = [word(tables.shortened(entry.label, 30), (beside, at)) for entry, at in some]
         canvas.words(f"{kind}-labels", labels, align="right", bold=bold)
         sizes = [word(entry.n, (-12, at), theme.SOFT) for entry, at in some]
         canvas.words(f"{kind}-n", sizes, align="right")
@@ -263,6 +264,11 @@ def _words_beside(canvas: Canvas, placed: Sequence[tuple[Line, float]]) -> None:
     edges = (8 - canvas.left, canvas.width + canvas.right - 8)
     above = [at - 15 for entry, at in placed if entry.total]
     canvas.lines("total-rule", [line((edges[0], at), (edges[1], at)) for at in above])
+
+
+def _sizes(lines: Sequence[Line]) -> float:
+    """Return the pixels that the widest n takes, with room on both sides."""
+    return max((len(entry.n) for entry in lines), default=0) * CHARACTER + 22
 
 
 def _words_above(canvas: Canvas, placed: Sequence[tuple[Line, float]]) -> None:
