@@ -6,7 +6,7 @@ DATA   ?= data
 TRIALS ?= 5
 RUNS   ?= 9
 
-.PHONY: demo test check slow bench screenshots lock format clean
+.PHONY: demo test check slow bench docs screenshots lock format clean
 
 demo: .venv/.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" TRIALS=$(TRIALS) RUNS=$(RUNS) DATA="$(DATA)" sh evals/demo.sh
@@ -20,7 +20,8 @@ check:
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
-	$(BIN)/pytest -q
+	$(MAKE) docs
+	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 slow: .venv/.ready-dev
 	$(BIN)/pytest -q -m "slow or not slow"
@@ -28,6 +29,10 @@ slow: .venv/.ready-dev
 
 bench: .venv/.ready-dev .venv-peers/.ready
 	$(BIN)/python benchmarks/run.py
+
+# The documentation, every link checked: build/docs/index.html.
+docs:
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs build -q
 
 # The pictures of docs/notebooks.md; needs a Chromium of the system.
 screenshots: .venv/.ready-dev

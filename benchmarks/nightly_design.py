@@ -103,14 +103,13 @@ class Design:
 
 
 def lay_out(root: Path) -> Path:
-    """Copy the solver to a place where it may change. Its skill is the subject here, so it is no fixture."""
+    """Copy the solver to a place where it may change."""
     folder = root / "evals" / "solver"
     folder.mkdir(parents=True)
     (root / "evalstats.toml").touch()
     for name in ("solver.py", "skill.json"):
         shutil.copy(SOLVER / name, folder)
     document = json.loads((SOLVER / "suite.json").read_text("utf-8"))
-    document["fixtures"] = [f for f in document["fixtures"] if not f["path"].endswith("skill.json")]
     document["metadata"] = {"registry_version": "r1"}
     (folder / "suite.json").write_text(json.dumps(document), "utf-8")
     (folder / "policy.json").write_text(json.dumps(POLICY), "utf-8")
