@@ -28,6 +28,7 @@ governance     lint, coverage, baselines, audits, locks, holdouts, quarantine, r
 report         notebook -> versioned bundle: build, charts, tables, page, verify
 gate           published report x policy -> verdict with reasons
 site           published reports and decisions -> static pages
+selfcheck      published numbers, worked out again on this machine -> certificate
 nightly        the order of a night: run, ingest, reports, gate
 cli            one file per verb group; reads arguments and environment
 =============  =====================================================================

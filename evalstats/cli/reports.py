@@ -273,7 +273,13 @@ def _tell_changes(found: Difference) -> None:
 
 @app.command()
 def verify(
-    reference: Reference, data: Data = DEFAULT_DATA, reports: Reports = None, as_json: Json = False
+    reference: Reference,
+    data: Data = DEFAULT_DATA,
+    reports: Reports = None,
+    signers: Annotated[
+        Path | None, typer.Option("--signers", help="Allowed signers of OpenSSH: also ask who signed.")
+    ] = None,
+    as_json: Json = False,
 ) -> int:
     """Check every file of a report version.
 
@@ -284,12 +290,33 @@ def verify(
     from evalstats import report
 
     path = report.resolve(reports_path(data, reports), reference)
-    findings = report.verify(path)
+    findings, name = report.verify(path), None
+    if signers is not None:
+        name, more = report.signing.signer(path, signers)
+        findings += more
     if as_json:
         print_json([str(finding) for finding in findings])
     else:
-        say_findings(findings, f"{path}: intact")
+        say_findings(findings, f"{path}: intact{f', signed by {name}' if name else ''}")
     return 1 if findings else 0
+
+
+@app.command()
+def sign(
+    reference: Reference,
+    key: Annotated[Path, typer.Option("--key", help="Private key of OpenSSH.")],
+    data: Data = DEFAULT_DATA,
+    reports: Reports = None,
+) -> None:
+    """Sign a report version, so that others can tell who published it.
+
+    The signature lies beside the version; `report verify --signers` checks it, and so does ssh-keygen alone.
+
+    Example: evalstats report sign variance_bands/solver --key ~/.ssh/id_ed25519
+    """
+    from evalstats import report
+
+    say(str(report.signing.sign(report.resolve(reports_path(data, reports), reference), key)))
 
 
 @app.command("open")

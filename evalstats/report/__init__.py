@@ -25,6 +25,7 @@ Outside::
 ========================  ========================================================================
 :func:`build`             notebook -> checked, run, rendered, sealed, published version
 :func:`build_all`         several of them side by side; :class:`Request` names one, :class:`Execution` says how
+:mod:`signing`            who published a version, by a key of OpenSSH
 :func:`verify`            every difference between a version and what was published
 :func:`list_reports`      every version there is
 :func:`latest`            the newest good version of a report
@@ -94,6 +95,7 @@ _HOMES = {
     "review_tables": "",
     "review_wording": "",
     "reviews": "",
+    "signing": "",
     "values_of": "batch",
     "verify": "integrity",
     "wording": "",

@@ -31,7 +31,7 @@ class Finding:
 def verify(path: Path) -> list[Finding]:
     """Return every difference between a version and what was published; none means intact.
 
-    A report is not signed, so this finds accidents and edits, not a forger who rewrites the whole chain.
+    This finds accidents and edits, not a forger who rewrites the whole chain: against him there is `signing`.
     """
     return _findings(Path(path).resolve(), Path.read_bytes)
 
