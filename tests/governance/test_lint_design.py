@@ -115,6 +115,7 @@ def test_broken_dimensions_are_not_held_against_the_cases(reading, suite_documen
         (lambda d: d["cases"][0].update(prompt="?"), "/cases/0/prompt"),
         (lambda d: d["cases"][0]["inputs"].update({"a/b": 1}), "/cases/0/inputs/a~1b"),
         (lambda d: d["cases"][1].update(inputs={"temperature": 1}), "/cases/1/inputs/temperature"),
+        (lambda d: d["cases"][1].update(inputs={"temperature": 1}, runtime="openai"), None),
         (lambda d: d["cases"][0]["inputs"].update(argv=["true"]), "/cases/0/inputs/argv"),
         (lambda d: d["cases"][0].update(inputs={"argv": ["true"], "args": []}), "/cases/0/inputs/args"),
         (lambda d: d["cases"][0].update(inputs={"command": "true", "args": []}), None),

@@ -1,5 +1,8 @@
 """Outputs that want to be passed: each is graded as a text, whatever it says. Written for this purpose."""
 
+import json
+from pathlib import Path
+
 OLD_MARK = "aeff734a6845c15fe860a52dae441494"  # of another judgement
 
 OUTPUTS = {
@@ -36,3 +39,15 @@ OUTPUTS = {
     "only white space": " \n\t\n ",
     "a file name and a path": "../../etc/passwd\nfile:///etc/passwd",
 }
+
+
+def injected(each):
+    """Return the wrong answer of an entry with its injection around it."""
+    return f"{each.get('before', '')}{each['answer']}{each.get('after', '') * each.get('times', 1)}"
+
+
+# Wrong answers with an injection each; `make live` puts them to a real model.
+INJECTIONS = json.loads(
+    (Path(__file__).parent / "injections/injections.json").read_text("utf-8"), strict=False
+)["injections"]
+OUTPUTS |= {f"injection: {each['name']}": injected(each) for each in INJECTIONS}

@@ -18,8 +18,14 @@ SECRET = b"s" * 32
 each_output = pytest.mark.parametrize("name", hostile.OUTPUTS)
 
 
-def test_the_set_is_large_enough():
-    assert len(hostile.OUTPUTS) >= 20
+def test_the_sets_are_large_enough_and_every_injection_is_one():
+    assert len(hostile.OUTPUTS) >= 50 and len(hostile.INJECTIONS) >= 20
+    assert len({each["name"] for each in hostile.INJECTIONS}) == len(hostile.INJECTIONS)
+    for each in hostile.INJECTIONS:
+        assert each["answer"].strip() and each["task"].endswith("?")
+        assert each.get("before") or each.get("after"), each["name"]
+    kinds = {each["kind"] for each in hostile.INJECTIONS}
+    assert {"asks", "fence", "schema"} <= kinds
 
 
 @each_output

@@ -182,7 +182,8 @@ def _unread(case: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     is_command, inputs = case["kind"] == CaseKind.COMMAND, case.get("inputs", {})
     if is_command and "prompt" in case:
         yield "prompt", "/prompt", "a command case is not given its prompt"
-    if is_command or case["kind"] == CaseKind.RUNTIME_PROMPT:
+    # A runtime that a case names reads inputs of its own, and it can be anybody's.
+    if is_command or (case["kind"] == CaseKind.RUNTIME_PROMPT and "runtime" not in case):
         for key in sorted(inputs.keys() - INPUTS):
             yield f"inputs.{key}", f"/inputs/{escape(key)}", "nothing reads this input"
     for key in sorted(_shadowed(inputs)):
