@@ -5,6 +5,8 @@ Journals are the source of truth; the database is rebuilt from them. A run folde
     <runs>/<run_id>/manifest.json    the plan, synced to disk before the first trial
                     suite.json       the suite's bytes as they were
                     journal/<host>-<pid>-<ns>.jsonl    one line a trial, one write() a line
+                            <host>-<pid>-<ns>.starts   one line a start, before the trial runs
+                    lost.jsonl       attempts that do not count and may have been paid for
                     judgements/, labels/    likewise: what judges and people said of the trials
                     record.json      the run record, written when the run ends
 

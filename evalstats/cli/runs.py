@@ -62,7 +62,15 @@ def run(
     ] = None,
     archetype: Annotated[str | None, typer.Option(help="Only the cases of this archetype (exact).")] = None,
     case: Annotated[list[str] | None, typer.Option(help="Only this case; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Trials at once.")] = os.cpu_count() or 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, help="Trials at once [default: a CPU each; on a cluster, all its room]."
+        ),
+    ] = None,
+    executor: Annotated[
+        str, typer.Option(metavar="WHERE", help="local, dask, dask:tcp://HOST:PORT or dask:SCHEDULER-FILE.")
+    ] = "local",
     out: Annotated[
         Path | None, typer.Option(help="Also write the run record (two arms: the scorecard) here.")
     ] = None,
@@ -118,7 +126,7 @@ def run(
     infrastructure or degraded, or a machine that cannot hold them as asked; 130 interrupted. The trials of two arms
     (--mode both, --context-mode ab, --candidate REF) are interleaved; skill-off, context-off or the working tree is
     the yardstick and may fail. A budget pays for both arms of a trial or for none. --dry-run tells what earlier runs
-    say of time and cost.
+    say of time and cost. With --executor dask trials run on the workers of a cluster, or of one made here for the run.
 
     Example: evalstats run evals/ab-demo --mode both --out scorecard.json
     """
@@ -147,12 +155,14 @@ def run(
     options = runner.Options(role=role, **{name: value for name, value in asked.items() if value is not None})
     plans = _plans(names or [], options, suites=suites, data=data, resume=resume)
     if dry_run:
-        return _show_plans(plans, data, jobs, as_json=as_json)
+        return _show_plans(plans, data, jobs or os.cpu_count() or 1, as_json=as_json)
     code = 0
     for plan in plans:
         _check_private(plan, data, output, store)
         after.check(plan)
-        finished, unjudged = after.judged(_execute(plan, data, jobs, progress), plan, _tree(plan, data))
+        finished, unjudged = after.judged(
+            _execute(plan, data, Crew(jobs, executor), progress), plan, _tree(plan, data)
+        )
         _ingest(plan, data, store)
         if finished.stopped_by:
             complain(f"stopped; go on with: evalstats run --resume {plan.group_id}")
@@ -167,6 +177,14 @@ def _bytes(size: str) -> int:
     if unit not in _UNITS or not (number.isascii() and number.isdigit()):
         raise UsageError(f"{size!r} is no size; write it as 512M or 2G", field="--memory-limit")
     return int(number) << 10 * _UNITS.index(unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """How many trials run at once, None as many as there is room for, and where."""
+
+    jobs: int | None
+    executor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +252,18 @@ def _show_plans(plans: Iterable[Plan], data: Path, jobs: int, *, as_json: bool) 
     return 0
 
 
-def _execute(plan: Plan, data: Path, jobs: int, progress: Style) -> Result:
+def _execute(plan: Plan, data: Path, crew: Crew, progress: Style) -> Result:
     from evalstats import runner
 
     terminal = sys.stderr.isatty()
     with Progress(len(plan.specs), progress, terminal=terminal, private=plan.is_private) as shown:
-        return runner.run(plan, data=data, jobs=jobs, on_event=shown.tell)
+        done = runner.run(plan, data=data, jobs=crew.jobs, executor=crew.executor, on_event=shown.tell)
+    if done.lost:
+        trials = len({one.key for one in done.lost})
+        complain(
+            f"{len(done.lost)} more attempts at {trials} trials were lost or doubled; lost.jsonl lists them"
+        )
+    return done
 
 
 def _show(finished: Result, output: Output, *, private: bool) -> int:

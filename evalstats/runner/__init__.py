@@ -25,7 +25,9 @@ Upwards, each file uses only those above it::
     events                what a run tells its caller
     records, manifests    the run record; the run folder
     resuming, history     how to come back to a run; what earlier ones say of time and cost
-    execute               all trials of a plan, signals, the journal
+    ledger                journals and notes of starts; which attempts were lost or doubled
+    executors/            where trials run: in processes of this machine, or on the workers of a dask cluster
+    crew, execute         all trials of a plan, budget and signals; a run from its claim to its records
 
 ``check`` says what would keep a suite from running, ``plan`` what a run of it will do, ``run`` does it,
 ``resume_plan`` comes back to one that was stopped. The room yields journals and records; it knows neither the

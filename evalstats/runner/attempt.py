@@ -53,6 +53,12 @@ def skipped_trial(spec: TrialSpec, place: Workplace, reason: str) -> Trial:
     return _trial(spec, place, attempt=1, started_at=timestamp(), **facts)
 
 
+def lost_trial(spec: TrialSpec, place: Workplace, reason: str) -> Trial:
+    """Return the record of a trial that took down, each time, whatever ran it."""
+    facts = {"status": Status.ERROR, "outcome": Outcome.INFRASTRUCTURE, "error_class": "worker-lost"}
+    return _trial(spec, place, attempt=1, started_at=timestamp(), reason=reason, **facts)
+
+
 def _trial(spec: TrialSpec, place: Workplace, **facts: Any) -> Trial:
     return Trial(
         run_id=spec.run_id,

@@ -18,7 +18,7 @@ from evalstats.runner.folders import HOME, place
 from evalstats.runner.grounds import Ground
 from evalstats.runner.planning import Plan
 from evalstats.runner.specs import TrialSpec
-from evalstats.runner.sweeping import RUN_MARK, TRIAL_MARK
+from evalstats.runner.sweeping import RUN_MARK, RUNNER_MARK, TRIAL_MARK, runner_mark
 from evalstats.suite import Suite
 
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE")
@@ -103,6 +103,7 @@ class Environment:
         known = self._lasting.get((spec.case.id, spec.arm))
         if known is None:
             env = {**self.inherited, **self.own(spec), RUN_MARK: spec.run_id, "EVALSTATS_ARM": str(spec.arm)}
+            env[RUNNER_MARK] = runner_mark()
             if hooks_disabled(self.plan.suite, spec.arm):
                 env[HOOKS_DISABLED] = "1"
             if context := self.grounds[spec.arm].context:

@@ -1,4 +1,4 @@
-"""Running a plan on this machine: one loop in the main thread, at most ``jobs`` trials in flight.
+"""Running a plan: one loop in the main thread, at most ``jobs`` trials in flight, wherever they run.
 
 A trial counts as finished when its journal line is written; whatever stops the process before that, the
 trial is simply run again. The first SIGINT drains; a second one, SIGTERM or SIGHUP kills.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import os
 import signal
 from collections.abc import Iterator
@@ -17,44 +18,42 @@ from pathlib import Path
 from typing import Any
 
 from evalstats import journal
-from evalstats.contract import Outcome
 from evalstats.errors import UsageError
-from evalstats.journal import Journal, encode, owners_only, write_synced
-from evalstats.runner import casting, clock, grounds, limits, manifests, records
-from evalstats.runner.attempt import run_trial, skipped_trial
-from evalstats.runner.budget import Budget
-from evalstats.runner.events import (
-    Draining,
-    FewerJobs,
-    Killing,
-    Listener,
-    Started,
-    TrialFinished,
-    TrialStarted,
-)
+from evalstats.journal import encode, owners_only, write_synced
+from evalstats.runner import clock, executors, grounds, manifests, records
+from evalstats.runner.crew import Crew
+from evalstats.runner.events import FewerJobs, Listener, Started
 from evalstats.runner.folders import remove_tree
-from evalstats.runner.isolation.ladder import Ladder
+from evalstats.runner.ledger import Ledger, Lost, write_lost
 from evalstats.runner.planning import Plan
-from evalstats.runner.specs import TrialSpec
 from evalstats.runner.sweeping import kill_orphans
 from evalstats.runner.workplace import SCRATCH, Workplace
 from evalstats.trials import Trial
 
-# The first SIGINT drains; every further one, and any other of these, kills.
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _THRESHOLDS = (50_000, 20, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The records of the arms that are complete, all trials, and the signal that stopped the run, if one did."""
+    """The records of the arms that are complete, all trials, and the signal that stopped the run, if one did.
+
+    ``lost`` are the attempts that count in no number, because what ran them was killed, or because they ran twice.
+    """
 
     records: tuple[dict[str, Any], ...]
     trials: tuple[Trial, ...]
     stopped_by: signal.Signals | None = None
+    lost: tuple[Lost, ...] = ()
 
 
-def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda event: None) -> Result:
+def run(
+    plan: Plan,
+    *,
+    data: Path,
+    jobs: int | None = 1,
+    executor: str = executors.LOCAL,
+    on_event: Listener = lambda event: None,
+) -> Result:
     """Run the trials of ``plan`` and return the records of the arms that are now complete.
 
     Parameters
@@ -63,8 +62,12 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
         From :func:`plan`, or from :func:`resume_plan` to go on with a run that was stopped.
     data : Path
         Folder that holds ``runs`` and ``artifacts``; a private suite runs in the private tree of it.
-    jobs : int
-        How many trials may be in flight at once; fewer where the limit of open files asks for it.
+    jobs : int, optional
+        How many trials may be in flight at once; fewer where the executor has no room for them. None: all it has
+        room for.
+    executor : str
+        Where they run: ``local``, ``dask`` for workers on this machine, ``dask:ADDRESS`` or ``dask:FILE`` for those
+        of the scheduler there.
     on_event : callable
         Called in the main thread with each event; it should return quickly.
 
@@ -75,34 +78,45 @@ def run(plan: Plan, *, data: Path, jobs: int = 1, on_event: Listener = lambda ev
     JournalError
         The disk refuses; running trials are killed, and what is in the journals is kept.
     AdapterError
-        This machine has no room for a trial; likewise. Or it cannot hold trials as tightly as is asked for; then
-        nothing is begun.
+        This machine has no room for a trial, or the cluster is lost; likewise. Or the executor is not to be had, or
+        cannot hold trials as tightly as is asked for; then nothing is begun.
     """
-    if jobs < 1:
+    if jobs is not None and jobs < 1:
         raise UsageError(f"{jobs} jobs; give at least 1", field="--jobs")
+    choice = executors.chosen(executor)
     data = _tree_of(plan, data).absolute()
     clock.keep_apart(data, plan.as_of)
-    with contextlib.ExitStack() as stack:
-        umask = stack.enter_context(owners_only(plan.is_private))
-        ladder = stack.enter_context(_ladder(plan))
+    with owners_only(plan.is_private) as umask, _collecting_rarely():
+        return asyncio.run(_carry_out(plan, data, _Asked(choice, jobs, umask), on_event))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    choice: executors.Choice
+    jobs: int | None
+    umask: int
+
+
+async def _carry_out(plan: Plan, data: Path, asked: _Asked, on_event: Listener) -> Result:
+    async with contextlib.AsyncExitStack() as stack:
+        executor = await stack.enter_async_context(executors.opened(asked.choice, plan, asked.jobs, data))
         stack.enter_context(manifests.claimed(plan, data))
         orphans = _clear(plan, data)
         arms = stack.enter_context(grounds.prepared(plan, data / "runs"))
-        fitting = limits.jobs_that_fit(jobs)
-        written = manifests.write(plan, data, {"jobs": fitting, "isolation": ladder.level})
-        on_event(Started(plan, ladder.level, orphans))
-        if fitting < min(jobs, len(plan.specs)):
-            on_event(FewerJobs(fitting, jobs))
-        crew = _Crew(Workplace.of(plan, data, arms, ladder, os.environ, umask), on_event)
-        with _journals(plan, data) as journals, _collecting_rarely():
-            asyncio.run(crew.work(journals, fitting))
-        return Result(_records(crew, written), tuple(crew.trials), crew.stopped_by)
-
-
-def _ladder(plan: Plan) -> Ladder:
-    root = str(plan.suite.root)
-    offline = casting.is_offline(plan.suite)
-    return Ladder(plan.terms, offline=offline, path=os.environ.get("PATH", os.defpath), shown=(root,))
+        facts = {"jobs": executor.slots, "isolation": executor.level, "executor": asked.choice.name}
+        written = manifests.write(plan, data, facts)
+        is_local = asked.choice.name == executors.LOCAL
+        on_event(Started(plan, executor.level, orphans))
+        if is_local and executor.slots < min(asked.jobs or 1, len(plan.specs)):
+            on_event(FewerJobs(executor.slots, asked.jobs or 1))
+        place = Workplace.of(plan, data, arms, executor.ladder, os.environ, asked.umask)
+        with _books(plan, data) as ledger:
+            await executor.begin(place, ledger)
+            crew = Crew(place, executor, ledger, on_event)
+            await crew.work()
+    lost = {r.run_id: write_lost(manifests.run_folder(data, r.run_id)) for r in plan.runs}
+    kept = _records(crew, written, lost)
+    return Result(kept, tuple(crew.trials), crew.stopped_by, tuple(itertools.chain(*lost.values())))
 
 
 def _tree_of(plan: Plan, data: Path) -> Path:
@@ -138,118 +152,25 @@ def _clear(plan: Plan, data: Path) -> int:
 
 
 @contextlib.contextmanager
-def _journals(plan: Plan, data: Path) -> Iterator[dict[str, Journal]]:
-    with contextlib.ExitStack() as stack:
-        yield {
-            run.run_id: stack.enter_context(Journal(manifests.run_folder(data, run.run_id) / "journal"))
-            for run in plan.runs
-        }
+def _books(plan: Plan, data: Path) -> Iterator[Ledger]:
+    with Ledger(data / "runs", (run.run_id for run in plan.runs)) as ledger:
+        yield ledger
     for run in plan.runs:
         remove_tree(str(manifests.run_folder(data, run.run_id) / SCRATCH))
 
 
-def _records(crew: _Crew, written: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+def _records(
+    crew: Crew, written: dict[str, dict[str, Any]], lost: dict[str, list[Lost]]
+) -> tuple[dict[str, Any], ...]:
     kept, plan = [], crew.place.plan
     for run in plan.runs:
+        folder, more = manifests.run_folder(crew.place.data, run.run_id), lost[run.run_id]
         own = [trial for trial in crew.trials if trial.run_id == run.run_id]
+        if any(one.recorded for one in more):  # then what was told to us may not be what counts
+            counts = {trial.key: trial for trial in journal.read_trials(folder)}
+            own = [counts[trial.key] for trial in own]
         if len(own) == plan.planned_per_run:
-            record = records.run_record(plan, run, written[run.run_id], own, crew.place.artifacts)
-            folder = manifests.run_folder(crew.place.data, run.run_id)
+            record = records.run_record(plan, run, written[run.run_id], own, crew.place.artifacts, more)
             write_synced(folder / "record.json", encode(record))
             kept.append(record)
     return tuple(kept)
-
-
-class _Crew:
-    """The workers of one run: they take trials in the order of the plan until there are no more."""
-
-    def __init__(self, place: Workplace, on_event: Listener) -> None:
-        self.place = place
-        self.trials = list(place.plan.recorded)
-        self.stopped_by: signal.Signals | None = None
-        self._on_event = on_event
-        self._waiting = iter(place.plan.specs)
-        self._planned = place.plan.planned_per_run * len(place.plan.runs)
-        self._running = 0
-        self._killed = False
-        self._workers: list[asyncio.Task[None]] = []
-        self._budget = place.budget()
-
-    async def work(self, journals: dict[str, Journal], jobs: int) -> None:
-        """Run all trials, or those until a signal or an error; raise the first error."""
-        with self._listening():
-            count = min(jobs, len(self.place.plan.specs))
-            self._workers = [asyncio.create_task(self._worker(journals)) for _ in range(count)]
-            ended = await asyncio.gather(*self._workers, return_exceptions=True)
-            await self.place.casting.close()
-        for error in ended:
-            if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
-                raise error
-
-    async def _worker(self, journals: dict[str, Journal]) -> None:
-        try:
-            while self.stopped_by is None and (spec := next(self._waiting, None)) is not None:
-                if self._budget is None:
-                    trial = await self._run(spec)
-                elif (paid := await self._run_within(self._budget, spec)) is None:
-                    break
-                else:
-                    trial = paid
-                journals[spec.run_id].append(trial)
-                self.trials.append(trial)
-                self._on_event(TrialFinished(trial, len(self.trials), self._planned))
-        except BaseException:
-            self._kill()
-            raise
-
-    async def _run(self, spec: TrialSpec) -> Trial:
-        self._on_event(TrialStarted(spec))
-        self._running += 1
-        trial = await run_trial(spec, self.place)
-        self._running -= 1
-        return trial
-
-    async def _run_within(self, budget: Budget, spec: TrialSpec) -> Trial | None:
-        """Run a trial if it can be paid for, else skip it; None where the run was stopped while it waited."""
-        if not await budget.admit(spec):
-            return skipped_trial(spec, self.place, str(budget.reason))
-        if self.stopped_by is not None:
-            return None
-        trial = await self._run(spec)
-        is_free = trial.outcome in (Outcome.SKIPPED, Outcome.INFRASTRUCTURE)
-        await budget.settle(spec, self.place.paid(trial), is_free=is_free)
-        return trial
-
-    def _kill(self) -> None:
-        """Cancel all workers, once: a worker that is killing its processes must not be disturbed."""
-        if not self._killed:
-            self._killed = True
-            for worker in self._workers:
-                if worker is not asyncio.current_task():
-                    worker.cancel()
-
-    def _stop(self, number: signal.Signals) -> None:
-        first = self.stopped_by is None
-        self.stopped_by = number
-        if first and number is signal.SIGINT:
-            self._on_event(Draining(self._running))
-        elif not self._killed:
-            running = self._running
-            self._kill()  # first: telling may fail, as where the terminal is gone
-            self._on_event(Killing(running))
-
-    @contextlib.contextmanager
-    def _listening(self) -> Iterator[None]:
-        # Also where the process was started with SIGINT ignored, as shells start what runs in the background.
-        # SIGHUP alone stays ignored: that is what nohup is for.
-        loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in _STOPPING}
-        if before[signal.SIGHUP] is signal.SIG_IGN:
-            del before[signal.SIGHUP]
-        for number in before:
-            loop.add_signal_handler(number, self._stop, number)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                loop.remove_signal_handler(number)
-                signal.signal(number, handler)

@@ -95,12 +95,13 @@ def write(plan: Plan, data: Path, facts: Mapping[str, Any]) -> dict[str, dict[st
         folder = run_folder(data, run.run_id)
         if not (folder / MANIFEST).exists():
             journal.write_synced(folder / "suite.json", plan.suite.raw)
-            journal.write_synced(folder / MANIFEST, journal.encode({**_manifest(plan, run, data), **facts}))
+            journal.write_synced(folder / MANIFEST, journal.encode({**compose(plan, run, data), **facts}))
         kept[run.run_id] = read(folder)
     return kept
 
 
-def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
+def compose(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
+    """Return the manifest of a run of a plan, as it would be written now."""
     suite = plan.suite
     case_hashes = suites.case_hashes(suite)
     return {
@@ -131,7 +132,7 @@ def _manifest(plan: Plan, run: PlannedRun, data: Path) -> dict[str, Any]:
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.release()}",
         },
-        "cli_version": _version(),
+        "cli_version": version(),
         "registry_version": suite.document.get("metadata", {}).get("registry_version"),
         "terms": asdict(plan.terms),
         "model": casting.model(plan, run.arm),
@@ -203,7 +204,8 @@ def _git(root: Path) -> dict[str, Any] | None:
     return facts
 
 
-def _version() -> str | None:
+def version() -> str | None:
+    """Return the version of evalstats that is installed; None where it only lies there."""
     try:
         return importlib.metadata.version(DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:

@@ -11,6 +11,7 @@ from evalstats.artifacts import Artifacts
 from evalstats.contract import Arm, Axis, Outcome, Status, Tier, Verdict
 from evalstats.runner import account, casting, environment
 from evalstats.runner.isolation import holds
+from evalstats.runner.ledger import LOST, Lost
 from evalstats.runner.planning import Plan
 from evalstats.runner.specs import PlannedRun
 from evalstats.scoring import CaseResult, RunResult
@@ -22,13 +23,18 @@ LONE_LIVE_TRIAL = "one trial a case on a live tier is never authoritative"
 
 
 def run_record(
-    plan: Plan, run: PlannedRun, manifest: dict[str, Any], trials: Sequence[Trial], artifacts: Artifacts
+    plan: Plan,
+    run: PlannedRun,
+    manifest: dict[str, Any],
+    trials: Sequence[Trial],
+    artifacts: Artifacts,
+    lost: Sequence[Lost] = (),
 ) -> dict[str, Any]:
-    """Return the record of one complete run, valid against ``eval-run.v1``."""
+    """Return the record of one complete run, valid against ``eval-run.v1``; ``lost`` are attempts that do not count."""
     result = scoring.score_run(plan.suite, trials, cases=plan.cases)
     accounts = account.of(trials, artifacts)
     effects = holds.of(trials, artifacts)
-    notes = _notes(plan, result, trials, effects)
+    notes = [*_notes(plan, result, trials, effects), *_notes_of(lost)]
     record = {
         "schema_version": 1,
         "run_id": run.run_id,
@@ -68,6 +74,15 @@ def _notes(plan: Plan, result: RunResult, trials: Sequence[Trial], effects: Sequ
         f"the suite forbids the network, and {connected} of {n} trials had one": connected > 0,
     }
     return [note for note, holds in told.items() if holds]
+
+
+def _notes_of(lost: Sequence[Lost]) -> list[str]:
+    """Return what is to be known of attempts that count in no number, though they may have cost something."""
+    if not lost:
+        return []
+    trials, cost = len({one.key for one in lost}), sum(one.cost or 0.0 for one in lost)
+    told = f"{cost:.4g} USD of it known" if cost else "their cost is in no sum"
+    return [f"{len(lost)} more attempts at {trials} trials were lost or doubled: {told} ({LOST})"]
 
 
 def _is_lone(plan: Plan) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
     if suites.hashes(suite)["scoring"] != manifest["suite"]["hashes"]["scoring"]:
         changed = f"its cases, scoring or fixtures changed since run {run_id} began; start a new run"
         raise UsageError(changed, path=None if suite.is_private else suite.path)
+    return _less_recorded(plan_of(manifest, suite), data)
+
+
+def plan_of(manifest: Mapping[str, Any], suite: Suite) -> Plan:
+    """Return the whole plan that a manifest tells of, as if nothing of it had run."""
     plan = assemble(
         suite,
         mode=manifest["mode"],
@@ -50,7 +56,7 @@ def resume_plan(data: Path, run_id: str, *, role: str | None = None) -> Plan:
     if candidate is not None:
         plan = replace(plan, candidate=Candidate(**candidate))
     plan = replace(plan, as_of=clock.set_by_hand(manifest))
-    return _less_recorded(replace(plan, terms=Terms.of(manifest.get("terms", {}))), data)
+    return replace(plan, terms=Terms.of(manifest.get("terms", {})))
 
 
 def _has_run(data: Path, run_id: str) -> bool:

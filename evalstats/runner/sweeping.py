@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from evalstats.contract import Isolation
 
 RUN_MARK = "EVALSTATS_RUN"  # in the environment of all that a trial starts
 TRIAL_MARK = "EVALSTATS_TRIAL"
+RUNNER_MARK = "EVALSTATS_RUNNER"  # which process started it: several may be at one run
 PATIENCE_SECONDS = 2.0  # how long killed processes may take to disappear
 _PAUSE_SECONDS = 0.002
 _LOOKS = 4
@@ -103,9 +105,10 @@ class Sweeper:
 
 
 def kill_orphans(run_ids: tuple[str, ...]) -> int:
-    """Kill what a dead runner of these runs left running and return how many processes that were.
+    """Kill what dead runners of these runs left running and return how many processes that were.
 
-    Only processes of this user, started before this one, that carry the mark of one of the runs.
+    Only processes of this user that carry the mark of one of the runs, and whose runner is gone; those that do not
+    say which runner they have must be older than this process.
     """
     marks = [f"{RUN_MARK}={run_id}" for run_id in run_ids]
     found: set[int] = set()
@@ -124,8 +127,38 @@ def _orphans(marks: list[str]) -> Iterator[int]:
         if entry.name.isdigit() and any(_carries(int(entry.name), mark) for mark in marks):
             pid = int(entry.name)
             with contextlib.suppress(OSError):
-                if pid != os.getpid() and entry.stat().st_uid == os.getuid() and _started(pid) <= mine:
+                if pid == os.getpid() or entry.stat().st_uid != os.getuid():
+                    continue
+                is_alone = _has_lost_its_runner(pid)
+                if is_alone or (is_alone is None and _started(pid) <= mine):
                     yield pid
+
+
+def runner_mark() -> str:
+    """Return what names this process among all that run trials, for as long as the machine is up."""
+    return f"{os.getpid()}-{_started(os.getpid())}-{os.stat('/proc/self/ns/pid').st_ino}"
+
+
+def runner_name() -> str:
+    """Return what people call this process by: host and number."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _has_lost_its_runner(pid: int) -> bool | None:
+    """Return whether the runner of a process is gone; None where it does not say, or not in numbers of ours."""
+    name = f"{RUNNER_MARK}=".encode()
+    environment = _read(f"/proc/{pid}/environ").split(b"\0")
+    mark = next((entry[len(name) :].decode() for entry in environment if entry.startswith(name)), "")
+    runner, _, rest = mark.partition("-")
+    started, _, numbers = rest.partition("-")
+    if not (runner.isdigit() and started.isdigit()):
+        return None
+    if numbers != str(os.stat("/proc/self/ns/pid").st_ino):
+        return False
+    try:
+        return str(_started(int(runner))) != started
+    except OSError:
+        return True
 
 
 def _kill_if_marked(pid: int, marks: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +18,14 @@ from evalstats.journal import private_tree
 from evalstats.redact import Redactor
 from evalstats.runner import account, commands, limits
 from evalstats.runner.budget import Budget
-from evalstats.runner.casting import FREE, Casting
+from evalstats.runner.casting import FREE, Casting, is_offline
 from evalstats.runner.environment import Environment
 from evalstats.runner.folders import HOME, Scratch, remove_tree
 from evalstats.runner.folders import place as put
 from evalstats.runner.grounds import Ground
 from evalstats.runner.isolation.holds import Hold
 from evalstats.runner.isolation.ladder import Ladder, Site
+from evalstats.runner.ledger import Lost
 from evalstats.runner.planning import Plan
 from evalstats.runner.process import Command, Ended, Starter, execute
 from evalstats.runner.runtimes.protocol import Asked, Runtime
@@ -37,10 +38,14 @@ WORK = "/work"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """What all trials of a plan share on this machine. ``data`` is absolute."""
+    """What all trials of a plan share on this machine.
+
+    ``data`` is where results are kept and ``rooms`` where trials have their folders; both are absolute.
+    """
 
     plan: Plan
     data: Path
+    rooms: Path
     grounds: Mapping[Arm, Ground]
     environment: Environment
     casting: Casting
@@ -49,7 +54,6 @@ class Workplace:
     ladder: Ladder
     artifacts: Artifacts
     umask: int
-    hidden: tuple[str, ...]  # from trials, as far as that can be
     redactor: Redactor
     turns: AbstractAsyncContextManager[Any]
     outside: Mapping[str, str] = field(repr=False)
@@ -64,10 +68,14 @@ class Workplace:
         outside: Mapping[str, str],
         umask: int = -1,
     ) -> Workplace:
-        """Return the workplace of a plan that is run from the environment ``outside``; -1 is our own umask."""
+        """Return the workplace of a plan that is run from the environment ``outside``; -1 is our own umask.
+
+        Trials have their folders in those of their runs.
+        """
         return cls(
             plan=plan,
             data=data,
+            rooms=data / "runs",
             grounds=grounds,
             environment=Environment.of(plan, grounds, outside),
             casting=Casting(plan),
@@ -76,28 +84,43 @@ class Workplace:
             ladder=ladder,
             artifacts=Artifacts(data / "artifacts"),
             umask=umask,
-            hidden=tuple(map(str, (data / "runs", data / "artifacts", private_tree(data)))),
             redactor=Redactor(outside),
-            turns=_turns(plan.terms.max_rpm),
+            turns=turns(plan.terms.max_rpm),
             outside=outside,
         )
 
-    def budget(self) -> Budget | None:
-        """Return what keeps the money of the plan; None where there is no limit."""
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return the folders that are hidden from trials, as far as that can be."""
+        data = self.data
+        return tuple(map(str, (data / "runs", data / "artifacts", private_tree(data), self.rooms)))
+
+    def budget(self, lost: Iterable[Lost] = ()) -> Budget | None:
+        """Return what keeps the money of the plan; None where there is no limit.
+
+        An attempt that was ``lost`` counts with what it told, else with the most that it can have cost, as far as
+        that is known.
+        """
         plan, casting = self.plan, self.casting
         if plan.terms.budget is None:
             return None
+        specs = {spec.key: spec for spec in plan.specs}
 
-        def highest_cost(spec: TrialSpec) -> float | None:
-            asked = casting.asked(spec, commands.inputs(plan.suite, spec.case, spec.arm), 1)
-            return casting.runtime(spec).highest_cost(asked, plan.terms.price(asked.model))
+        def spent_on(one: Lost) -> float:
+            spec = specs.get(one.key)
+            return (one.cost if spec is None else one.cost or self.highest_cost(spec)) or 0.0
 
         return Budget(
             plan.terms.budget,
-            spent=sum(self.paid(trial) or 0.0 for trial in plan.recorded),
+            spent=sum(self.paid(trial) or 0.0 for trial in plan.recorded) + sum(map(spent_on, lost)),
             specs=[spec for spec in plan.specs if casting.runtime(spec).name not in FREE],
-            highest_cost=highest_cost,
+            highest_cost=self.highest_cost,
         )
+
+    def highest_cost(self, spec: TrialSpec) -> float | None:
+        """Return what an attempt at a trial costs at most, in US dollars; None where there is no saying."""
+        asked = self.casting.asked(spec, commands.inputs(self.plan.suite, spec.case, spec.arm), 1)
+        return self.casting.runtime(spec).highest_cost(asked, self.plan.terms.price(asked.model))
 
     def paid(self, trial: Trial) -> float | None:
         """Return what a trial cost, the attempts at it that were lost included; None where that is not known."""
@@ -109,7 +132,14 @@ class Workplace:
         return self.redactor(text.encode("utf-8", "replace")).decode(errors="replace")
 
 
-def _turns(max_rpm: float | None) -> AbstractAsyncContextManager[Any]:
+def ladder_of(plan: Plan, outside: Mapping[str, str]) -> Ladder:
+    """Return what is to hold the trials of a plan that are run from the environment ``outside``; not yet entered."""
+    path, root = outside.get("PATH", os.defpath), str(plan.suite.root)
+    return Ladder(plan.terms, offline=is_offline(plan.suite), path=path, shown=(root,))
+
+
+def turns(max_rpm: float | None) -> AbstractAsyncContextManager[Any]:
+    """Return the limit to so many requests a minute; None is no limit."""
     if max_rpm is None:
         return contextlib.nullcontext()
     from evalstats.runner import endpoint
@@ -125,7 +155,7 @@ class TrialRoom:
         self._spec = spec
         self._borrows = runtime.borrows
         self._asked = asked
-        self._scratch = f"{place.data}/runs/{spec.run_id}/{SCRATCH}/{spec.key[:12]}"
+        self._scratch = f"{place.rooms}/{spec.run_id}/{SCRATCH}/{spec.key[:12]}"
         self._is_open = False
         self._is_cut_off = self.is_offline and not runtime.is_live  # one that is live asks an endpoint here
         self.held: Hold | None = None

@@ -20,7 +20,10 @@ from evalstats.runner.expectations import check_case
 
 ROOT = Path(__file__).resolve().parents[2]
 EVALS = ROOT / "evals"
-NAMES = ("ab-demo", "context-demo", "contract-canaries", "mock-scripted", "solver", "weights-demo")
+NAMES = (
+    "ab-demo", "context-demo", "contract-canaries", "live-arithmetic", "live-judged", "mock-scripted", "solver",
+    "weights-demo",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +15,53 @@ from evalstats import runner
 from evalstats.artifacts import Artifacts
 from evalstats.journal import read_trials
 from evalstats.suite import load
+
+DRIVER = Path(__file__).with_name("drive.py")
+
+
+class Driven:
+    """A runner in a process of its own."""
+
+    def __init__(self, data, suite, *, jobs=2, trials=4, mode="skill-on", ignored="", own_group=False, **env):
+        command = [sys.executable, str(DRIVER), str(data), str(suite.path), "r", str(jobs), str(trials), mode]
+        if ignored:
+            command = ["sh", "-c", f"trap '' {ignored}; exec \"$@\"", "sh", *command]
+        env = {**os.environ, "PYTHONPATH": os.getcwd(), **env}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=env, start_new_session=own_group
+        )
+        self.lines = []
+
+    def until(self, event, times=1):
+        """Read events until this one has come so many times."""
+        while times:
+            line = json.loads(self.process.stdout.readline())
+            self.lines.append(line)
+            times -= line.get("event") == event
+        return self
+
+    def end(self, patience_s=20):
+        """Wait for the end and return exit code and last line."""
+        self.lines += [json.loads(line) for line in self.process.stdout]
+        self.process.stdout.close()
+        return self.process.wait(patience_s), self.lines[-1] if self.lines else None
+
+
+@pytest.fixture
+def drive(tmp_path):
+    """Return a function that starts a runner in ``drive.data``; what still runs in the end is killed."""
+    started = []
+
+    def start(suite, **options):
+        started.append(Driven(start.data, suite, **options))
+        return started[-1]
+
+    start.data = tmp_path / "data"
+    yield start
+    for driven in started:
+        driven.process.kill()
+        driven.process.stdout.close()
+        driven.process.wait()
 
 
 @pytest.fixture

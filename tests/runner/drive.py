@@ -1,6 +1,7 @@
 """A runner as a process of its own, for tests that signal and kill it.
 
 ``drive.py DATA SUITE RUN_ID JOBS TRIALS MODE`` runs or, where the run exists, resumes. One JSON line an event.
+EXECUTOR in the environment says where the trials run.
 """
 
 import json
@@ -25,9 +26,15 @@ def main():
         if list((data / "runs").glob(f"{run_id}*")):
             plan = runner.resume_plan(data, run_id)
         else:
-            options = runner.Options(run_id=run_id, trials=int(trials), mode=mode)
+            options = runner.Options(
+                run_id=run_id,
+                trials=int(trials),
+                mode=mode,
+                require_isolation=os.environ.get("REQUIRE"),
+            )
             plan = runner.plan(load(Path(suite)), options)
-        result = runner.run(plan, data=data, jobs=int(jobs), on_event=tell)
+        executor = os.environ.get("EXECUTOR", "local")
+        result = runner.run(plan, data=data, jobs=int(jobs), executor=executor, on_event=tell)
     except EvalstatsError as error:
         print(json.dumps({"error": type(error).__name__, "message": str(error)}), flush=True)
         return error.exit_code
@@ -39,6 +46,8 @@ def tell(event):
     line = {"event": type(event).__name__}
     if isinstance(event, runner.events.TrialFinished):
         line["key"] = event.trial.key
+    if isinstance(event, runner.events.TrialStarted):
+        line["key"] = event.spec.key
     if isinstance(event, runner.events.Started):
         line["orphans"] = event.orphans
     print(json.dumps(line), flush=True)

@@ -29,7 +29,7 @@ def test_nothing_is_inherited_but_the_allow_list(trial_of, monkeypatch):
     }.items():
         monkeypatch.setenv(name, value)
     seen = variables(trial_of(shell="env")[1])
-    own = {"EVALSTATS_RUN", "EVALSTATS_TRIAL", "EVALSTATS_SEED", "EVALSTATS_TRIAL_INDEX", "EVALSTATS_ARM"}
+    own = {f"EVALSTATS_{name}" for name in ("RUN", "RUNNER", "TRIAL", "SEED", "TRIAL_INDEX", "ARM")}
     shell = {"PWD", "SHLVL", "OLDPWD", "_"}
     assert set(seen) <= {*environment.INHERITED, *map(os.fsdecode, environment._PRIVATE), *own, *shell}
     assert (seen["TZ"], seen["PATH"]) == ("UTC", os.environ["PATH"])

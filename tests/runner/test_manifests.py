@@ -323,5 +323,5 @@ def test_an_unwritable_place_is_said_in_one_line(make_suite, case, tmp_path):
 
 
 def test_the_version_is_that_of_the_installed_distribution():
-    assert manifests._version() is None or manifests._version()[0].isdigit()
+    assert manifests.version() is None or manifests.version()[0].isdigit()
     assert contract.digest(b"")[:4] == "e3b0"
