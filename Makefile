@@ -37,6 +37,7 @@ docs:
 # The pictures of docs/notebooks.md; needs a Chromium of the system.
 screenshots: .venv/.ready-dev
 	$(BIN)/python -m docs.screenshots
+	$(BIN)/python -m docs.building.figures
 
 format:
 	$(BIN)/ruff format .

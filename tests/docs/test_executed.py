@@ -46,3 +46,14 @@ def test_three_dots_stand_for_anything_and_nothing_else():
     checker = doctest.OutputChecker()
     assert checker.check_output("a\n...\nb\n", "a\nx\nb\n", doctest.ELLIPSIS)
     assert not pages.agrees(pages.Command("x", "a\n...\nb\n"), "a\nx\n")
+
+
+def test_the_figure_of_the_readme_is_the_one_of_the_page():
+    from docs.building.figures import DROPS, HISTORY, PROMPTS, gates
+
+    reading = gates().reading
+    assert "older gate, it blocks an unchanged suite 31% of the time" in reading
+    assert (PROMPTS.cases, PROMPTS.trials, HISTORY, DROPS[0]) == (50, 3, 28, 0.0)
+    assert "31%" in (pages.ROOT / "README.md").read_text("utf-8")
+    kept = (pages.DOCS / "images/gates.svg").read_text("utf-8")
+    assert all(f">{word}<" in kept for word in ("older gate", "three verdicts", "true drop"))

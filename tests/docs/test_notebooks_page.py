@@ -47,7 +47,7 @@ def test_its_picture_is_there_and_of_modest_size(script: ModuleType, name: str) 
 
 def test_the_readme_shows_the_nightly_page() -> None:
     shown = re.findall(r"!\[.*?\]\((.*?)\)", (ROOT / "README.md").read_text("utf-8"))
-    assert shown == ["docs/images/nightly.png"] and (ROOT / shown[0]).is_file()
+    assert "docs/images/nightly.png" in shown and all((ROOT / path).is_file() for path in shown)
 
 
 def test_a_picture_keeps_its_colours_and_more_than_a_palette_holds_are_neared(script: ModuleType) -> None:
