@@ -285,7 +285,10 @@ def _limits(notes: Sequence[str]) -> Lines:
         " model takes it for text like any other; part of the difference may be that sentence."
     )
     yield "- All runs are of one day and one machine: nothing here tells how days or machines differ."
-    yield "- The labels were written by hand for this set, by one reader (`evals/live-judged/README.md`)."
+    yield (
+        "- The labels were written for this set by the developers of this project, one reading each"
+        " (`evals/live-judged/README.md`)."
+    )
     yield "- Tier `live`: advisory. Nothing here blocks anything until a ratchet says so."
 
 

@@ -9,6 +9,7 @@ after, the root is laid anew.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections import Counter
@@ -25,6 +26,7 @@ from evalstats.suite import Suite
 FOLDER = "context"
 VARIABLES = ("EVALSTATS_CONTEXT_ROOT", "AO_AGENTS_DIR")
 _READ_ONLY_FILE, _READ_ONLY_FOLDER = 0o444, 0o555
+_TRIES = 5
 
 Stamps = dict[str, tuple[int, ...]]
 
@@ -81,14 +83,18 @@ class ContextRoot:
         self.lay()
 
     def lay(self) -> None:
-        """Make the root what it is to be; where that fails, it is unavailable."""
+        """Make the root what it is to be; where that fails, it is unavailable.
+
+        It is tried more than once: a trial that is at work may write into the folder while it is taken away.
+        """
         self.times_laid += 1
-        try:
-            remove_tree(str(self.path))
-            self._fill()
-            self._laid = _stamps(str(self.path))
-        except OSError:
-            self._laid = None
+        self._laid = None
+        for _ in range(_TRIES):
+            with contextlib.suppress(OSError):
+                remove_tree(str(self.path))
+                self._fill()
+                self._laid = _stamps(str(self.path))
+                return
 
     def _fill(self) -> None:
         self.path.mkdir()

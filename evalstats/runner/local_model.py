@@ -71,6 +71,7 @@ def running() -> Iterator[str]:
 
     Raises AdapterError where the model does not start.
     """
+    _packages()
     child = subprocess.Popen(
         [sys.executable, "-m", __name__],
         stdin=subprocess.PIPE,  # closed whichever way this process ends, which is what the child waits for

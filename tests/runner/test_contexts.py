@@ -1,6 +1,7 @@
 """The context root of an arm, and trials that did not find it as it was laid."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,25 @@ def test_the_other_arm_is_not_touched(notes, case, go):
     ran = go(suite, context_mode="ab", trials=3)
     assert {t.outcome for t in ran.trials if t.arm is Arm.CONTEXT_OFF} == {Outcome.OK}
     assert {t.reason for t in ran.trials if t.arm is Arm.CONTEXT_ON} == {MUTATED}
+
+
+def test_a_root_that_is_written_to_while_it_is_taken_away_is_laid_all_the_same(tmp_path, monkeypatch):
+    source, times = tmp_path / "facts.md", []
+    source.write_text("facts")
+    root = contexts.ContextRoot(tmp_path / "root", {"facts.md": source})
+    whole = contexts.remove_tree
+
+    def disturbed(folder):
+        times.append(folder)
+        whole(folder)
+        if len(times) == 1:  # a trial that was at work
+            Path(folder).mkdir()
+            (Path(folder) / "late").touch()
+
+    monkeypatch.setattr(contexts, "remove_tree", disturbed)
+    root.path.chmod(0o755)
+    assert root.trouble() is MUTATED and len(times) == 2
+    assert root.trouble() is None and [path.name for path in root.path.iterdir()] == ["facts.md"]
 
 
 def test_a_root_that_is_taken_away(notes, case, go):
