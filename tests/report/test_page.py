@@ -3,10 +3,11 @@ import hashlib
 import html.parser
 import re
 
+import pandas as pd
 import pytest
 
 from evalstats.errors import ReportError
-from evalstats.report import page
+from evalstats.report import Table, page
 
 
 class Reader(html.parser.HTMLParser):
@@ -80,6 +81,16 @@ def test_figures_have_a_title_and_a_reading(rendered):
 def test_a_long_table_is_folded(rendered):
     assert "<summary>Every case: 100 rows</summary>" in rendered
     assert "<summary>Bands" not in rendered
+
+
+def test_a_page_shows_the_first_rows_of_a_very_long_table_and_says_where_the_others_are(draft, render):
+    long = Table("long", "Very long", pd.DataFrame({"a": range(2_001)}))
+    draft.section("long", "Long", tables=[long])
+    page = render(draft)
+    assert ">1,999<" in page and ">2,000<" not in page
+    assert "The first 2,000 of 2,001 rows; all of them are in the CSV." in page
+    draft.section("short", "Short", tables=[Table("short", "Long", pd.DataFrame({"a": range(2_000)}))])
+    assert render(draft, "again").count("The first 2,000 of") == 1
 
 
 def test_mock_runs_are_announced(draft, rendered, render):
