@@ -3,8 +3,9 @@
     python -m docs.screenshots [NOTEBOOK...]        # or: make screenshots
 
 Every notebook of ``notebooks/`` is built as a report over a fresh demo and its page is taken by a headless Chromium of
-the system. The nightly page needs nights: they are real runs of the solver, on dates of our choosing. On one of them
-the registry version changes, and before the last two somebody breaks the skill.
+the system. The page of the judge is that of `make live`, where that ran. The nightly page needs nights: they are real
+runs of the solver, on dates of our choosing. On one of them the registry version changes, and before the last two
+somebody breaks the skill.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from benchmarks.nightly_design import BROKEN, SOLVER, lay_out, new_registry
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
+LIVE = ROOT / "data" / "live" / "evalstats.duckdb"  # what `make live` leaves: a judge that was really asked
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 WIDTH, HEIGHT, MOST_BYTES, COLOURS = 960, 1560, 150_000, 256
 FIRST, NIGHTS, REGISTRY_NIGHT, BREAK_NIGHT = date(2026, 11, 1), 26, 6, 25
@@ -45,9 +47,18 @@ def main(names: Sequence[str]) -> int:
 
 def page_of(name: str, folder: Path) -> Path:
     """Build a notebook over the data that suit it, and return its page."""
-    place = nights(folder / "nights") if name == "nightly" else demo(folder / "demo")
-    built = evalstats(["report", name, "--data", "data", "--json"], place)
+    place, data, asked = demo_of(name, folder)
+    built = evalstats(["report", name, *asked, "--data", data, "--json"], place)
     return place / json.loads(built)["path"] / "report.html"
+
+
+def demo_of(name: str, folder: Path) -> tuple[Path, str, list[str]]:
+    """Return where the data of a notebook are, in which folder there, and what it is asked about."""
+    if name == "nightly":
+        return nights(folder / "nights"), "data", []
+    if name == "judge_noise" and LIVE.exists():
+        return ROOT, "data/live", ["-p", "suite=live-judged"]
+    return demo(folder / "demo"), "data", []
 
 
 def demo(place: Path) -> Path:
