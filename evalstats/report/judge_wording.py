@@ -41,7 +41,7 @@ def finding(read: Judged, every: Sequence[Measured], margin: float) -> str:
         return f"The noise of {one.model} is not known ({_why(one)}).{again} {_right(one)}"
     said = [
         f"A difference of two runs below {tables.number(floor)} may be {one.model} alone. With nothing changed, a run"
-        f" judged anew drops by {margin:g} {tables.percent(red)} of the time."
+        f" judged anew drops by more than {margin:g} in {tables.percent(red)} of reruns."
     ]
     flips = one.known("flips")
     if flips is not None:

@@ -75,7 +75,7 @@ class Confusion:
         """Return why no pass rate should be corrected with it, or an empty string."""
         fewest = min(self.tpr.n_cases, self.tnr.n_cases)
         if fewest < MIN_LABELS:
-            return f"{fewest} of the {MIN_LABELS} labels needed in each class"
+            return f"{fewest:.3g} of the {MIN_LABELS} labels needed in each class"
         skill = self.tpr.estimate + self.tnr.estimate
         if skill < MIN_SKILL:
             return f"TPR + TNR is {skill:.2f}, below {MIN_SKILL}: the judge is hardly better than a coin"

@@ -84,7 +84,7 @@ def test_the_numbers_can_be_worked_out_by_hand(judged, run_cells):
     red = 1 - NormalDist(0, floor / 1.959964).cdf(0.05)
     assert report.judges.goes_red(one, 0.05) == pytest.approx(red, rel=1e-4)
     said = names.draft.document()
-    assert f"{100 * red:.0f}% of the time" in said["finding"]
+    assert f"{100 * red:.0f}% of reruns" in said["finding"]
     assert [row[2] for row in shown(said, "resolves")["cells"]] == ["cannot"] * 4 + ["can"] * (floor < 0.2)
     assert "Whether it is right is not known" in said["finding"]
     assert "labels export" in next(s for s in said["sections"] if s["id"] == "people")["text"][0]
