@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from timing import alternate, ratio, shown
+
+from benchmarks.timing import alternate, ratio, shown
 
 QUESTIONS, SAMPLES, ROUNDS = 1_000, 10, 11
 OURS = Path(sys.executable).with_name("evalstats")

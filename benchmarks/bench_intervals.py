@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from scipy import stats as scipy_stats
-from timing import alternate, ratio, shown
 
+from benchmarks.timing import alternate, ratio, shown
 from evalstats import stats
 from evalstats.stats.saddlepoint import saddlepoint_mean, saddlepoint_ratio
 

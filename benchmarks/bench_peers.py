@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from timing import ratio, shown
+from benchmarks.timing import ratio, shown
 
 CASES, TRIALS, ROUNDS = 600, 5, 5
 PEERS = Path(__file__).parents[1] / ".venv-peers"

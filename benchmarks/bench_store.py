@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lake import make_lake
-from timing import ratio, shown
+from benchmarks.lake import make_lake
+from benchmarks.timing import ratio, shown
 
 OURS = """
 from pathlib import Path
