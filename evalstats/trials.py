@@ -97,7 +97,7 @@ def _as_dict(record: Any) -> dict[str, Any]:
 
 def trial_from_record(record: Mapping[str, Any]) -> Trial:
     """Return the trial in a journal line that has passed its schema."""
-    given = {f.name: record[f.name] for f in fields(Trial) if f.name in record}
+    given = {name: record[name] for name in Trial.__slots__ if name in record}
     given["expectations"] = tuple(_expectation_result(e) for e in record["expectations"])
     for name, kind in (("arm", Arm), ("status", Status), ("outcome", Outcome), ("isolation", Isolation)):
         if given.get(name) is not None:

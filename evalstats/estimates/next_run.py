@@ -54,10 +54,12 @@ def _run_row(run: pd.DataFrame) -> dict[str, Any]:
 def within_cases(case_runs: pd.DataFrame) -> WithinCases:
     """Return the variance inside each case, pooled over the runs: squares about each run's own case mean."""
     n = case_runs["n_usable"]
-    parts = pd.DataFrame(
-        {"case_id": case_runs["case_id"], "squares": squares_within(case_runs), "df": n - 1, "n": n}
-    )
-    pooled = parts.groupby("case_id", sort=True).agg({"squares": "sum", "df": "sum", "n": "mean"})
+    parts = pd.DataFrame({"squares": squares_within(case_runs), "df": n - 1, "n": n})
+    parts = parts.set_axis(pd.Index(case_runs["case_id"], name="case_id"), axis=0)
+    if parts.index.is_unique:  # one run: nothing to pool, and a series asks for hundreds of them
+        pooled = parts.sort_index()
+    else:
+        pooled = parts.groupby("case_id", sort=True).agg({"squares": "sum", "df": "sum", "n": "mean"})
     variances = pooled["squares"] / pooled["df"].where(pooled["df"] > 0)
     return WithinCases(
         variances=variances.to_numpy(float),
